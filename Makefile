@@ -1,0 +1,80 @@
+# The two commands: `make demo` and `make test`. CMake does the building (presets in CMakePresets.json).
+JOBS ?= $(shell nproc)
+EP    = build/release/eigenpair
+
+.PHONY: all help setup build demo test test-asan coverage install bench bench-peers format check-format \
+        check-layers check fuzz clean
+
+all: build
+
+help:
+	@echo "make demo          set up, build, and show what the program does"
+	@echo "make test          set up, build, run all tests"
+	@echo "make build         the program at $(EP)"
+	@echo "make install       program, library, headers, pkg-config file, man pages (PREFIX=/usr/local)"
+	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
+	@echo "make format        clang-format; make check: format, layers, both compilers"
+	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make coverage      lines executed by the tests"
+	@echo "make fuzz          a minute of fuzzing for each parser"
+
+setup:
+	@tools/setup.sh packages.txt
+
+build: setup
+	@cmake --preset release >/dev/null
+	@cmake --build --preset release -j $(JOBS) -- --no-print-directory --quiet
+
+demo: build
+	@mkdir -p build/demo
+	@$(EP) fit --data digits --width 1000 --outputs 10 --epochs 100 --track weights,rank --progress \
+	  --history build/demo/history.csv --out build/demo/model.npz
+	@$(EP) embed --model build/demo/model.npz --data digits:test --out build/demo/embedding.npy
+	@echo "wrote    $(CURDIR)/build/demo/model.npz"
+
+test: build
+	@ctest --preset release -j $(JOBS)
+
+test-asan: setup
+	@cmake --preset asan >/dev/null
+	@cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
+	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS)
+
+coverage: setup
+	@cmake --preset coverage >/dev/null
+	@cmake --build --preset coverage -j $(JOBS) -- --no-print-directory --quiet
+	@ctest --preset coverage -j $(JOBS)
+	@tools/coverage.sh
+
+install: build
+	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+bench: build
+	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
+	@build/release/bench
+
+bench-peers: bench
+	@tools/setup.sh packages-peers.txt
+	@build/release/bench --peers bench/peers.py
+
+format:
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
+
+check-format: setup
+	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format --dry-run -Werror
+	@echo "format: clean"
+
+check-layers:
+	@tools/check_layers.sh
+
+check: check-format check-layers
+	@cmake --preset clang >/dev/null && cmake --build --preset clang -j $(JOBS) -- --no-print-directory --quiet
+	@cmake --preset release -B build/gcc -DEP_WERROR=ON >/dev/null && cmake --build build/gcc -j $(JOBS) -- --no-print-directory --quiet
+	@echo "gcc and clang: no warning"
+
+fuzz: setup
+	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS) -- --no-print-directory --quiet
+	@tools/fuzz.sh
+
+clean:
+	@rm -rf build

@@ -1,0 +1,83 @@
+#include "commands.h"
+
+#include <string.h>
+
+const ep_option cli_options[] = {CLI_OPTIONS(EP_OPT_ROW, cli_config){0}};
+
+/* Two rows are as near as the number of edits between them: for a "did you mean". */
+static size_t edits(const char *a, const char *b) {
+  size_t row[64], n = strlen(b), diagonal, up;
+  if (n > 62) return 99;
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 1; *a; a++, i++) {
+    diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      up = row[j];
+      const size_t change = diagonal + (*a != b[j - 1]);
+      row[j] = up + 1 < row[j - 1] + 1 ? up + 1 : row[j - 1] + 1;
+      if (change < row[j]) row[j] = change;
+      diagonal = up;
+    }
+  }
+  return row[n];
+}
+
+static ep_status unknown(const ep_option_group *groups, const char *name) {
+  const char *best = NULL;
+  size_t least = 4;
+  for (const ep_option_group *g = groups; g->table; g++)
+    for (const ep_option *o = g->table; o->name; o++)
+      if (edits(name, o->name) < least) least = edits(name, o->name), best = o->name;
+  char nearest[64] = "";
+  for (size_t i = 0; best && best[i] && i < 63; i++)
+    nearest[i] = best[i] == '_' ? '-' : best[i], nearest[i + 1] = '\0';
+  return best ? EP_FAIL(EP_ERR_ARG, "no option --%s; did you mean --%s?", name, nearest)
+              : EP_FAIL(EP_ERR_ARG, "no option --%s (see --help)", name);
+}
+
+ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
+                     int most, int *count) {
+  if (count) *count = 0;
+  for (int i = 1; i < argc; i++) {
+    if (strncmp(argv[i], "--", 2) != 0) {
+      EP_CHECK(count && *count < most, EP_ERR_ARG, "'%s' is not an option (options begin with --)",
+               argv[i]);
+      positional[(*count)++] = argv[i];
+      continue;
+    }
+    char name[64];
+    const size_t length = strcspn(argv[i] + 2, "=");
+    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), argv[i] + 2);
+    const char *value = argv[i][2 + length] ? argv[i] + 2 + length + 1 : NULL;
+    const ep_option *row = NULL;
+    const ep_option_group *g = groups;
+    for (; g->table && !(row = ep_options_find(g->table, name)); g++) {}
+    if (!row) return unknown(groups, name);
+    if (row->kind == EP_OPT_FLAG) {
+      EP_CHECK(!value, EP_ERR_ARG, "--%s takes no value", name);
+      value = "true";
+    } else if (!value) {
+      EP_CHECK(i + 1 < argc, EP_ERR_ARG, "--%s needs a value", name);
+      value = argv[++i];
+    }
+    EP_TRY(ep_options_set(row, g->config, value));
+  }
+  return EP_OK;
+}
+
+void args_help(const ep_option_group *groups, FILE *to) {
+  for (const ep_option_group *g = groups; g->table; g++) {
+    fprintf(to, "\n%s\n", g->title);
+    ep_options_help(g->table, to);
+  }
+}
+
+const char *args_peek(int argc, char **argv, const char *flag) {
+  const size_t n = strlen(flag);
+  for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], flag) == 0 && i + 1 < argc) return argv[i + 1];
+    if (strncmp(argv[i], flag, n) == 0 && argv[i][n] == '=') return argv[i] + n + 1;
+  }
+  return NULL;
+}

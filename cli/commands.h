@@ -1,0 +1,49 @@
+#pragma once
+/* One cmd_*.c a subcommand; no numerics in any of them. */
+#include <eigenpair/eigenpair.h>
+
+/* A row of the table in main.c. `help` prints everything below the first line. */
+typedef struct {
+  const char *name, *line;
+  ep_status (*run)(int argc, char **argv);
+  void (*help)(FILE *to);
+} command;
+
+ep_status cmd_fit(int argc, char **argv);
+void help_fit(FILE *to);
+ep_status cmd_embed(int argc, char **argv);
+void help_embed(FILE *to);
+ep_status cmd_data(int argc, char **argv);
+void help_data(FILE *to);
+ep_status data_fetch(const char *name, bool json);
+
+/* ---- args.c: flags of any number of tables */
+
+#define CLI_OPTIONS(X, S)                                                  \
+  X(S, FLAG, json, NULL, 0, 0, NULL, "results as JSON on standard output") \
+  X(S, FLAG, progress, NULL, 0, 0, NULL, "progress on standard error, terminal or not")
+typedef struct {
+  CLI_OPTIONS(EP_OPT_FIELD, )
+} cli_config;
+extern const ep_option cli_options[];
+
+/* Reads `--flag value`, `--flag=value` and flags without a value into the groups. Words that are no
+ * flags go to positional (at most `most` of them). */
+ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
+                     int most, int *count);
+void args_help(const ep_option_group *groups, FILE *to);
+/* The value of one flag, without reading the others; NULL if it is not there. */
+const char *args_peek(int argc, char **argv, const char *flag);
+
+/* ---- terminal.c: progress and interruption */
+
+/* Sets run->progress and run->stop: SIGINT and SIGTERM ask the work to save and stop. */
+void terminal_attach(ep_run_config *run, bool progress);
+void terminal_clear(void); /* removes the progress line */
+
+/* ---- output.c */
+
+ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
+json_t *machine_json(void);           /* cores, threads, memory, version */
+json_t *number_json(double x);        /* null where x is not finite */
+void print_count(FILE *to, double n); /* 12,345 */

@@ -1,0 +1,60 @@
+#include "commands.h"
+
+#include <string.h>
+
+static const command commands[] = {
+    {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
+    {"embed", "apply a model to data", cmd_embed, help_embed},
+    {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
+};
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static const command *find(const char *name) {
+  for (int i = 0; i < COMMANDS; i++)
+    if (strcmp(commands[i].name, name) == 0) return &commands[i];
+  return NULL;
+}
+
+static void overview(FILE *to) {
+  fprintf(to, "eigenpair %s: wide contrastive models. Positive pairs in, eigenpairs out.\n\n",
+          ep_version());
+  for (int i = 0; i < COMMANDS; i++)
+    fprintf(to, "  eigenpair %-8s %s\n", commands[i].name, commands[i].line);
+  fprintf(to,
+          "\nA first model, in seconds:\n"
+          "  eigenpair fit --data digits --epochs 50 --out model.npz\n"
+          "  eigenpair embed --model model.npz --data digits:test --out embedding.npy\n\n"
+          "`eigenpair help COMMAND` says everything about one of them.\n");
+}
+
+static int help(const command *c) {
+  if (!c) return overview(stdout), 0;
+  printf("eigenpair %s: %s\n", c->name, c->line);
+  c->help(stdout);
+  return 0;
+}
+
+static bool wants_help(int argc, char **argv) {
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+  return false;
+}
+
+int main(int argc, char **argv) {
+  if (argc < 2) return help(NULL);
+  if (strcmp(argv[1], "--version") == 0) return printf("eigenpair %s\n", ep_version()), 0;
+  const bool asks = strcmp(argv[1], "help") == 0;
+  if ((asks && argc == 2) || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
+    return help(NULL);
+  const char *name = asks ? argv[2] : argv[1];
+  const command *c = find(name);
+  if (!c) {
+    fprintf(stderr, "eigenpair: no command '%s'; run `eigenpair` to see them all\n", name);
+    return 2;
+  }
+  if (asks || wants_help(argc - 1, argv + 1)) return help(c);
+  const ep_status st = c->run(argc - 1, argv + 1);
+  terminal_clear();
+  if (st) fprintf(stderr, "eigenpair %s: %s\n", c->name, ep_last_error());
+  return ep_status_exit(st);
+}

@@ -1,0 +1,68 @@
+/* Progress (bar, rate, time left) on standard error, and signals. */
+#include "commands.h"
+
+#include <signal.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static volatile int stop;
+
+static void ask_to_stop(int number) {
+  stop = 1;
+  signal(number, SIG_DFL); /* the second one ends the program at once */
+}
+
+static struct {
+  double begin, last, first_done;
+  bool shown, terminal;
+} bar;
+
+static double now(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void duration(char out[32], double seconds) {
+  if (seconds < 100) snprintf(out, 32, "%.0f s", seconds);
+  else if (seconds < 6000) snprintf(out, 32, "%.0f min", seconds / 60);
+  else snprintf(out, 32, "%.1f h", seconds / 3600);
+}
+
+static void show(void *user, const char *what, double done, double total) {
+  enum { WIDTH = 30 };
+  const double t = now();
+  (void)user;
+  if (bar.begin == 0) bar.begin = t, bar.first_done = done;
+  const double patience = bar.terminal ? 0.2 : 2; /* nothing for work shorter than this */
+  if (t - bar.begin < patience || t - bar.last < patience) return;
+  bar.last = t;
+  const double rate = (done - bar.first_done) / (t - bar.begin);
+  char left[32] = "?", line[WIDTH + 1];
+  if (rate > 0) duration(left, (total - done) / rate);
+  const int full = total > 0 ? (int)(WIDTH * done / total) : 0;
+  for (int i = 0; i < WIDTH; i++) line[i] = i < full ? '#' : '.';
+  line[WIDTH] = '\0';
+  fprintf(stderr, "%s%s %.0f/%.0f [%s] %.3g/s, %s left%s", bar.terminal ? "\r" : "", what, done,
+          total, line, rate, left, bar.terminal ? "\033[K" : "\n");
+  fflush(stderr);
+  bar.shown = bar.terminal;
+}
+
+void terminal_clear(void) {
+  if (bar.shown) fputs("\r\033[K", stderr);
+  bar.shown = false;
+  bar.begin = bar.last = 0;
+}
+
+void terminal_attach(ep_run_config *run, bool progress) {
+  struct sigaction action = {0};
+  action.sa_handler = ask_to_stop;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, NULL);
+  sigaction(SIGTERM, &action, NULL);
+  run->stop = &stop;
+  bar.terminal = isatty(STDERR_FILENO);
+  if (progress || bar.terminal) run->progress = show;
+}

@@ -1,0 +1,44 @@
+#pragma once
+/* Augmentations: how a positive is made from a point. Seeded per point: point i gets the same view
+ * whatever the thread count and the order of the calls. */
+#include <eigenpair/matrix.h>
+#include <stdint.h>
+
+/* Rows of a matrix as images: channel after channel, each row by row; all zero for plain vectors. */
+typedef struct {
+  int channels, height, width;
+} ep_image_shape;
+
+typedef struct ep_augmentation ep_augmentation; /* a row of the table in augment.c */
+enum { EP_AUGMENT_STEPS = 8 };
+
+/* A chain of steps, applied from left to right. */
+typedef struct {
+  int count;
+  struct {
+    const ep_augmentation *kind;
+    double a, b;
+  } step[EP_AUGMENT_STEPS];
+} ep_augment;
+
+const char *ep_augment_name(int i); /* names of the table, NULL past the last */
+
+/* Reads "crop:0.2-1,flip,noise:0.1". Steps: crop[:LO-HI] random resized crop with area share in
+ * [LO, HI] (default 0.08-1) and aspect ratio in [3/4, 4/3], resized back bilinearly; flip left-right
+ * with probability 1/2; vflip upside-down with probability 1/2; noise[:S] adds N(0, S^2) (default 0.1);
+ * blur[:S] Gaussian blur with standard deviation S pixels (default 1). `none` is an empty chain.
+ * Image steps on plain vectors are an error. */
+ep_status ep_augment_parse(ep_augment *out, const char *text, ep_image_shape shape);
+
+/* out row i = a view of X row i (same shape and precision; out may not be X). `first` is the index of
+ * row 0 in the data set and `view` the number of the view: row i uses random stream
+ * (seed, EP_STREAM_AUGMENT, first + i) from counter view * 2^32 on. */
+ep_status ep_augment_apply(const ep_mat *out, const ep_mat *X, const ep_augment *chain,
+                           ep_image_shape shape, uint64_t seed, ptrdiff_t first, int view);
+
+/* Where torchvision's RandomResizedCrop would cut: ten tries, then the central crop. */
+typedef struct {
+  int top, left, height, width;
+} ep_crop;
+ep_crop ep_augment_crop(ep_image_shape shape, double lo, double hi, uint64_t seed, ptrdiff_t point,
+                        int view);

@@ -1,0 +1,66 @@
+#pragma once
+/* Dense row-major matrices in single or double precision, and the products on them. */
+#include <eigenpair/status.h>
+#include <stddef.h>
+
+typedef enum { EP_SINGLE, EP_DOUBLE } ep_precision;
+
+/* A plain view: it never owns `data`, except where ep_mat_new made it and ep_mat_free ends it. */
+typedef struct {
+  ptrdiff_t rows, cols, ld;
+  ep_precision prec;
+  void *data; /* float * or double * */
+} ep_mat;
+
+static inline size_t ep_sizeof(ep_precision prec) {
+  return prec == EP_SINGLE ? sizeof(float) : sizeof(double);
+}
+/* Address of entry (i, j): of the right type for a matrix known to be single (s) or double (d). */
+static inline float *ep_s(const ep_mat *A, ptrdiff_t i, ptrdiff_t j) {
+  return (float *)A->data + i * A->ld + j;
+}
+static inline double *ep_d(const ep_mat *A, ptrdiff_t i, ptrdiff_t j) {
+  return (double *)A->data + i * A->ld + j;
+}
+static inline double ep_get(const ep_mat *A, ptrdiff_t i, ptrdiff_t j) {
+  return A->prec == EP_SINGLE ? (double)*ep_s(A, i, j) : *ep_d(A, i, j);
+}
+static inline void ep_set(const ep_mat *A, ptrdiff_t i, ptrdiff_t j, double x) {
+  if (A->prec == EP_SINGLE) *ep_s(A, i, j) = (float)x;
+  else *ep_d(A, i, j) = x;
+}
+
+ep_mat ep_mat_view(ep_precision prec, ptrdiff_t rows, ptrdiff_t cols, void *data); /* ld = cols */
+ep_mat ep_mat_rows(const ep_mat *A, ptrdiff_t first, ptrdiff_t count); /* view of some rows */
+ep_mat ep_mat_cols(const ep_mat *A, ptrdiff_t first, ptrdiff_t count); /* view of some columns */
+
+ep_status ep_mat_new(ep_mat *out, ep_precision prec, ptrdiff_t rows, ptrdiff_t cols); /* zeroed */
+void ep_mat_free(ep_mat *A); /* leaves an empty matrix; an empty one is fine */
+
+void ep_mat_copy(const ep_mat *to, const ep_mat *from); /* same shape, any two precisions */
+void ep_mat_fill(const ep_mat *A, double x);
+double ep_mat_norm2(const ep_mat *A);                         /* sum of squares, in double */
+double ep_mat_distance2(const ep_mat *A, const ep_mat *B);    /* |A - B|_F^2, in double */
+double ep_mat_max(const ep_mat *A);                           /* max |a_ij|; NaN if any entry is */
+void ep_mat_axpy(const ep_mat *Y, double a, const ep_mat *X); /* Y += a X */
+
+/* C = alpha op(A) op(B) + beta C, op(A) = A or A'. Shapes are the caller's promise (asserted). */
+typedef enum { EP_N, EP_T } ep_trans;
+void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
+                ep_trans tb, double beta);
+
+/* A (symmetric, double) -> its rows are eigenvectors; lambda ascending. */
+ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
+/* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with
+ * a non-negative diagonal. */
+ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
+
+/* Scratch of one public call: grows, and is released as a whole. */
+typedef struct ep_work_block ep_work_block;
+typedef struct {
+  ep_work_block *head;
+} ep_work;
+ep_status ep_work_mat(ep_work *work, ep_mat *out, ep_precision prec, ptrdiff_t rows,
+                      ptrdiff_t cols);
+ep_status ep_work_get(ep_work *work, void *out, ptrdiff_t count, size_t size); /* out: T ** */
+void ep_work_free(ep_work *work);

@@ -1,0 +1,105 @@
+#pragma once
+/* A method turns pairs into a model; every model embeds new points. Training is one of the methods. */
+#include <eigenpair/dataset.h>
+#include <eigenpair/network.h>
+#include <eigenpair/objective.h>
+
+const char *ep_method_name(int i); /* NULL past the last */
+const char *ep_method_help(int i);
+
+#define EP_FIT_OPTIONS(X, S)                                                                   \
+  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
+  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")              \
+  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
+  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
+  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                       \
+    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "  \
+    "never")                                                                                   \
+  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at")                  \
+  X(S, TEXT, track, "", 0, 0, NULL,                                                            \
+    "more columns of the history: weights (w_change, v_change), rank (RankMe of the outputs)")
+
+/* Files of a fit; they do not change its result. */
+#define EP_FIT_FILES(X, S)                                                                   \
+  X(S, TEXT, out, "model.npz", 0, 0, NULL, "the model")                                      \
+  X(S, TEXT, history, "", 0, 0, NULL,                                                        \
+    "CSV of the loss (and --track), one row an epoch, row 0 the start")                      \
+  X(S, TEXT, checkpoint, "", 0, 0, NULL,                                                     \
+    "where to save work in progress (default: the model's name with .checkpoint.npz)")       \
+  X(S, INT, every, "0", 0, 1e9, NULL, "save every so many epochs; 0: only when interrupted") \
+  X(S, TEXT, resume, "", 0, 0, NULL, "go on from this checkpoint; its options hold")
+
+typedef struct {
+  EP_FIT_OPTIONS(EP_OPT_FIELD, )
+} ep_fit_config;
+typedef struct {
+  EP_FIT_FILES(EP_OPT_FIELD, )
+} ep_fit_files;
+extern const ep_option ep_fit_options[], ep_fit_file_options[];
+
+/* All settings of a fit. */
+typedef struct {
+  ep_run_config run;
+  ep_data_config data;
+  ep_pair_config pair;
+  ep_net_config net;
+  ep_objective_config objective;
+  ep_fit_config fit;
+  ep_fit_files files;
+} ep_setup;
+enum { EP_SETUP_GROUPS = 7 };
+
+void ep_setup_default(ep_setup *setup);
+/* The tables of the setup with their structs, for flags, help and JSON; ends with a zero row. */
+void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *setup);
+ep_status ep_setup_to_json(json_t **out, const ep_setup *setup); /* the caller's, json_decref */
+ep_status ep_setup_from_json(ep_setup *setup, const json_t *object);
+
+/* A table of numbers that grows by rows: the history of a fit. */
+typedef struct {
+  int columns;
+  const char *name[16]; /* static strings */
+  ptrdiff_t rows, room;
+  double *value; /* (rows, columns), owned */
+} ep_history;
+ep_status ep_history_add(ep_history *h, const double *row);
+ep_status ep_history_write(const char *path, const ep_history *h); /* CSV */
+void ep_history_free(ep_history *h);
+
+typedef enum { EP_DONE, EP_CONVERGED, EP_DIVERGED } ep_outcome;
+const char *ep_outcome_name(ep_outcome outcome);
+
+/* How a fit went: data, not an error. */
+typedef struct {
+  ep_outcome outcome;
+  long epochs;  /* done; for EP_DIVERGED the epoch after which the loss could not be used */
+  double loss;  /* last finite one */
+  double start; /* of row 0 */
+  double seconds;
+  ptrdiff_t anchors, points, dimension, block; /* N, P, D, points a block */
+  double density; /* share of the first layer's products that zeros in the data leave */
+  ep_history history;
+} ep_fit_info;
+void ep_fit_info_free(ep_fit_info *info);
+
+/* A model: what a file holds. */
+typedef struct {
+  ep_net net;     /* owned */
+  bool unit;      /* it was made from points on the unit sphere */
+  json_t *config; /* the setup it was made with, owned */
+} ep_model;
+
+/* Fits setup->fit.method to the points. An interrupted fit saves a checkpoint and returns
+ * EP_ERR_INTERRUPTED; info is filled in as far as the work got. */
+ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
+                 const ep_setup *setup);
+/* The place of the checkpoint of this setup. */
+void ep_checkpoint_path(char path[1100], const ep_setup *setup);
+/* Sets everything in `setup` from the checkpoint, but for run.progress and the like. */
+ep_status ep_checkpoint_setup(ep_setup *setup, const char *path);
+
+ep_status ep_model_save(const char *path, const ep_model *model);
+ep_status ep_model_load(ep_model *out, const char *path, ep_precision prec);
+void ep_model_free(ep_model *model);
+/* E (n x Z) = f(X), streamed in blocks within `memory` bytes. Fails if an output is not finite. */
+ep_status ep_model_embed(const ep_mat *E, const ep_model *model, const ep_mat *X, double memory);

@@ -1,0 +1,67 @@
+#pragma once
+/* Fully connected networks in NTK parametrisation:
+ *
+ *   a_1 = s V_1 x,  h_l = phi(a_l),  a_{l+1} = M^{-1/2} V_{l+1} h_l,  f = M^{-1/2} W' h_L
+ *
+ * V_1 (M x D), V_2.. (M x M), W (M x Z); s = 1, or D^{-1/2} with input_scale. Theory: section 2. */
+#include <eigenpair/activation.h>
+#include <eigenpair/array.h>
+#include <eigenpair/options.h>
+#include <eigenpair/packed.h>
+#include <eigenpair/run.h>
+
+#define EP_NET_OPTIONS(X, S)                                                     \
+  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")        \
+  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                          \
+  X(S, INT, outputs, "10", 1, 1e6, NULL, "dimensions Z of the representation")   \
+  X(S, NAME, activation, "relu", 0, 0, ep_activation_name,                       \
+    "activation; leaky:SLOPE and monomial:POWER take a parameter")               \
+  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)") \
+  X(S, TEXT, init, "", 0, 0, NULL, "start from the weights V (or V1..VL) and W of this .npz")
+
+typedef struct {
+  EP_NET_OPTIONS(EP_OPT_FIELD, )
+} ep_net_config;
+extern const ep_option ep_net_options[];
+
+enum { EP_MAX_DEPTH = 32 };
+typedef struct {
+  ptrdiff_t inputs, width, outputs;
+  int depth;
+  double input_scale; /* s: 1, or D^{-1/2} */
+  ep_activation phi;
+} ep_net_shape;
+
+/* Weights, or a gradient, which has the same shape. V and W are views of theta. */
+typedef struct {
+  ep_net_shape shape;
+  ep_mat theta; /* (1, parameters), owned */
+  ep_mat V[EP_MAX_DEPTH], W;
+} ep_net;
+
+ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec); /* zeros */
+void ep_net_free(ep_net *net);
+ptrdiff_t ep_net_parameters(const ep_net_shape *shape);
+/* Entries N(0, 1) of the seed, or the weights in config->init, which also give the shape. */
+ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
+                       ep_precision prec);
+/* V or V1.., W of an .npz; shape->phi and input_scale are the caller's, the rest comes from the file. */
+ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const ep_net_shape *shape,
+                      ep_precision prec);
+ep_status ep_net_write(ep_npz *file, const ep_net *net);
+
+/* The points of a data matrix, streamed through a network in blocks that fit the memory given. */
+typedef struct ep_stream ep_stream; /* opaque; borrows X */
+
+/* `passes`: how often the points will go through (packing has to pay); `memory`: bytes for activations
+ * and packed data together. Fails if not even one point fits. */
+ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *shape, double passes,
+                        bool backward, double memory);
+void ep_stream_free(ep_stream *s);
+ptrdiff_t ep_stream_block(const ep_stream *s); /* points a block */
+double ep_stream_density(const ep_stream *s); /* share of the first layer's work that zeros leave */
+
+/* F (n x Z) = f(X). */
+void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net);
+/* grad = sum_n (df(x_n)/dtheta)' dF_n, after a forward pass with the same weights. */
+void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF);

@@ -1,0 +1,67 @@
+#pragma once
+/* One row a setting. The same table gives a config struct its fields, defaults and range checks, the
+ * program its --flags and help, models and reports their JSON, and Python its keyword arguments.
+ *
+ *   #define EP_THING_OPTIONS(X, S) \
+ *     X(S, INT, rank, "2", 1, 1e6, NULL, "number of components kept")
+ *   typedef struct { EP_THING_OPTIONS(EP_OPT_FIELD, ) } ep_thing_config;
+ *   const ep_option ep_thing_options[] = {EP_THING_OPTIONS(EP_OPT_ROW, ep_thing_config) {0}};
+ *
+ * A field written `input_scale` is the flag --input-scale. */
+#include <eigenpair/status.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+typedef enum {
+  EP_OPT_INT,   /* whole number */
+  EP_OPT_REAL,  /* finite number */
+  EP_OPT_BYTES, /* whole number with K, M, G or T behind it (powers of 1024) */
+  EP_OPT_FLAG,  /* on when given; takes no value on the command line */
+  EP_OPT_NAME,  /* one of a list of names, perhaps with parameters behind a colon */
+  EP_OPT_TEXT,  /* any text, such as a path */
+  EP_OPT_LIST   /* texts; every use of the flag adds one; kept one a line */
+} ep_opt_kind;
+typedef long ep_opt_INT;
+typedef double ep_opt_REAL;
+typedef double ep_opt_BYTES;
+typedef bool ep_opt_FLAG;
+typedef char ep_opt_NAME[64];
+typedef char ep_opt_TEXT[1024];
+typedef char ep_opt_LIST[8192];
+
+typedef struct {
+  const char *name; /* field name; NULL ends the table */
+  ep_opt_kind kind;
+  size_t offset;
+  const char *def; /* as text, read like a value on the command line */
+  double lo, hi;
+  const char *(*names)(int i); /* NAME: the i-th allowed name, NULL past the last */
+  const char *help;
+} ep_option;
+
+#define EP_OPT_FIELD(S, kind, name, def, lo, hi, names, help) ep_opt_##kind name;
+#define EP_OPT_ROW(S, kind, name, def, lo, hi, names, help) \
+  {#name, EP_OPT_##kind, offsetof(S, name), def, lo, hi, names, help},
+
+/* A table together with the struct it describes. */
+typedef struct {
+  const char *title; /* heading of the group in the help; NULL ends a list of groups */
+  const ep_option *table;
+  void *config;
+} ep_option_group;
+
+void ep_options_default(const ep_option *table, void *config);
+/* The row called `name` (flag or field spelling), or NULL. */
+const ep_option *ep_options_find(const ep_option *table, const char *name);
+ep_status ep_options_set(const ep_option *row, void *config, const char *value);
+ep_status ep_options_to_json(json_t *object, const ep_option *table, const void *config);
+/* Takes the members of `object` that the table knows; others are left to other tables. */
+ep_status ep_options_from_json(const ep_option *table, void *config, const json_t *object);
+void ep_options_help(const ep_option *table, FILE *to);
+
+/* "name" or "name:parameters" -> index of the name in the list, parameters behind the colon or NULL.
+ * An unknown name is an error that lists the known ones. */
+ep_status ep_options_name(int *index, const char **parameters, const char *what, const char *text,
+                          const char *(*names)(int i));

@@ -1,0 +1,43 @@
+#pragma once
+/* Pairs: which points should land close (sign +1) and which apart (-1). Theory: section 1. */
+#include <eigenpair/matrix.h>
+#include <stdbool.h>
+
+/* Points are rows of one matrix; anchors, positives and negatives are indices into it, so a point that
+ * plays several parts is stored once. The partners of anchor n are start[n] .. start[n+1]-1. */
+typedef struct {
+  ptrdiff_t anchors;  /* N */
+  ptrdiff_t points;   /* P: indices are below it */
+  ptrdiff_t *anchor;  /* (N) */
+  ptrdiff_t *start;   /* (N + 1) */
+  ptrdiff_t *partner; /* (start[N]) */
+  signed char *sign;  /* (start[N]); the positives of an anchor come first */
+  bool all_others;    /* besides the list: every view of every other anchor is a negative */
+} ep_pairs;
+
+/* Allocates for `anchors` anchors and `count` partners in all. */
+ep_status ep_pairs_new(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t points, ptrdiff_t count,
+                       bool all_others);
+void ep_pairs_free(ep_pairs *pairs);
+bool ep_pairs_has_negatives(const ep_pairs *pairs);
+ptrdiff_t ep_pairs_most_partners(const ep_pairs *pairs); /* listed ones */
+
+/* "triplet", "positives", "all", or "P+Q": P positives and Q negatives an anchor. */
+typedef struct {
+  int positives, negatives;
+  bool all_others;
+} ep_pair_plan;
+ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text);
+
+/* Anchor n is point n < N; its positives are points N + n, 2N + n, ..; its negatives are other anchors,
+ * drawn at random with the seed. Points: N (1 + positives). */
+ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed);
+
+/* The pairs of some anchors, with points renumbered 0, 1, ..; point[i] (room for pairs->points) gets the
+ * old number of new point i. `place` is scratch of pairs->points entries, all -1 before and after. */
+ep_status ep_pairs_batch(ep_pairs *out, ptrdiff_t *point, const ep_pairs *pairs,
+                         const ptrdiff_t *anchors, ptrdiff_t count, ptrdiff_t *place);
+
+/* Rows of X that are equal become one: rewrites the indices, moves the first copies to the front of X
+ * and sets X->rows and pairs->points to how many are left. */
+ep_status ep_pairs_merge_equal(ep_mat *X, ep_pairs *pairs);

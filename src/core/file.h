@@ -1,0 +1,25 @@
+#pragma once
+/* Files are read whole, and written whole or not at all. */
+#include <eigenpair/status.h>
+#include <stddef.h>
+#include <stdio.h>
+
+/* Reads a file, unpacking it if it is gzipped. *data is for ep_release; one zero byte follows it. */
+ep_status ep_file_read(unsigned char **data, size_t *size, const char *path);
+/* The same for bytes already in memory: data stays the caller's; *out is for ep_release. */
+ep_status ep_gunzip(unsigned char **out, size_t *out_size, const unsigned char *data, size_t size,
+                    const char *name);
+
+/* A file in the making, beside its final place under a temporary name. */
+typedef struct {
+  char path[1024], temporary[1100];
+  FILE *stream; /* NULL after ep_file_open_path: somebody else writes to `temporary` */
+} ep_file;
+
+ep_status ep_file_open(ep_file *f, const char *path);
+ep_status ep_file_open_path(ep_file *f, const char *path); /* name only, nothing opened */
+ep_status ep_file_commit(ep_file *f); /* flush, sync, rename; on failure nothing is left behind */
+void ep_file_discard(ep_file *f);     /* fine after commit */
+/* Can a file be made there? For saying so before hours of work. */
+ep_status ep_file_check_writable(const char *path);
+ep_status ep_file_write_text(const char *path, const char *text);

@@ -1,0 +1,10 @@
+#pragma once
+/* Element-wise loops of matrix.c. Sums are in double whatever the precision. */
+#include "core/real.h"
+
+EP_REAL_FN(double, ep_loop_norm2, const ep_mat *A);
+EP_REAL_FN(double, ep_loop_distance2, const ep_mat *A, const ep_mat *B);
+EP_REAL_FN(double, ep_loop_max, const ep_mat *A);
+EP_REAL_FN(void, ep_loop_axpy, const ep_mat *Y, double a, const ep_mat *X);
+EP_REAL_FN(void, ep_loop_fill, const ep_mat *A, double x);
+EP_REAL_FN(void, ep_loop_copy_from, const ep_mat *to, const ep_mat *from); /* any `from` */

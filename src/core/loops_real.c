@@ -1,0 +1,106 @@
+#include "core/loops.h"
+
+#include <math.h>
+
+/* A matrix is worked on in pieces of a row; sums of pieces are added in fixed groups, so that no result
+ * depends on the thread count. */
+enum { PIECE = 4096, GROUPS = 64 };
+
+typedef struct {
+  ptrdiff_t row, col, n;
+} piece;
+
+static ptrdiff_t pieces_a_row(const ep_mat *A) { return (A->cols + PIECE - 1) / PIECE; }
+static ptrdiff_t pieces(const ep_mat *A) { return A->rows * pieces_a_row(A); }
+static int worth_threads(const ep_mat *A) { return A->rows * A->cols > 8 * PIECE; }
+
+static piece piece_at(const ep_mat *A, ptrdiff_t p) {
+  const ptrdiff_t row = p / pieces_a_row(A), col = p % pieces_a_row(A) * PIECE;
+  return (piece){row, col, A->cols - col < PIECE ? A->cols - col : PIECE};
+}
+
+static double norm2(const ep_mat *A, const ep_mat *unused, piece p) {
+  (void)unused;
+  const real *a = at(A, p.row, p.col);
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (ptrdiff_t j = 0; j < p.n; j++) sum += (double)a[j] * (double)a[j];
+  return sum;
+}
+
+static double distance2(const ep_mat *A, const ep_mat *B, piece p) {
+  const real *a = at(A, p.row, p.col), *b = at(B, p.row, p.col);
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (ptrdiff_t j = 0; j < p.n; j++) {
+    const double d = (double)a[j] - (double)b[j];
+    sum += d * d;
+  }
+  return sum;
+}
+
+/* sum over the pieces of f(A, B, piece) */
+static double sum_pieces(double (*f)(const ep_mat *, const ep_mat *, piece), const ep_mat *A,
+                         const ep_mat *B) {
+  double part[GROUPS] = {0}, total = 0;
+  const ptrdiff_t n = pieces(A);
+#pragma omp parallel for schedule(static) if (worth_threads(A))
+  for (int g = 0; g < GROUPS; g++)
+    for (ptrdiff_t p = n * g / GROUPS; p < n * (g + 1) / GROUPS; p++)
+      part[g] += f(A, B, piece_at(A, p));
+  for (int g = 0; g < GROUPS; g++) total += part[g];
+  return total;
+}
+
+double R(ep_loop_norm2)(const ep_mat *A) { return sum_pieces(norm2, A, A); }
+double R(ep_loop_distance2)(const ep_mat *A, const ep_mat *B) {
+  return sum_pieces(distance2, A, B);
+}
+
+double R(ep_loop_max)(const ep_mat *A) {
+  double top = 0;
+  for (ptrdiff_t i = 0; i < A->rows; i++)
+    for (ptrdiff_t j = 0; j < A->cols; j++) {
+      const double x = fabs((double)*at(A, i, j));
+      if (x != x) return x;
+      if (x > top) top = x;
+    }
+  return top;
+}
+
+/* y_ij += a x_ij */
+void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
+  const real c = (real)a;
+#pragma omp parallel for schedule(static) if (worth_threads(Y))
+  for (ptrdiff_t k = 0; k < pieces(Y); k++) {
+    const piece p = piece_at(Y, k);
+    real *restrict y = at(Y, p.row, p.col);
+    const real *restrict x = at(X, p.row, p.col);
+#pragma omp simd
+    for (ptrdiff_t j = 0; j < p.n; j++) y[j] += c * x[j];
+  }
+}
+
+void R(ep_loop_fill)(const ep_mat *A, double x) {
+#pragma omp parallel for schedule(static) if (worth_threads(A))
+  for (ptrdiff_t k = 0; k < pieces(A); k++) {
+    const piece p = piece_at(A, k);
+    real *a = at(A, p.row, p.col);
+    for (ptrdiff_t j = 0; j < p.n; j++) a[j] = (real)x;
+  }
+}
+
+void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
+#pragma omp parallel for schedule(static) if (worth_threads(to))
+  for (ptrdiff_t k = 0; k < pieces(to); k++) {
+    const piece p = piece_at(to, k);
+    real *y = at(to, p.row, p.col);
+    if (from->prec == EP_SINGLE) {
+      const float *x = ep_s(from, p.row, p.col);
+      for (ptrdiff_t j = 0; j < p.n; j++) y[j] = (real)x[j];
+    } else {
+      const double *x = ep_d(from, p.row, p.col);
+      for (ptrdiff_t j = 0; j < p.n; j++) y[j] = (real)x[j];
+    }
+  }
+}

@@ -1,0 +1,32 @@
+#pragma once
+/* One operand L (rows x depth) of a product C = L B, packed for the loops of packed_real.c. */
+#include "core/real.h"
+
+#include <stdint.h>
+
+enum {
+  EP_PANEL_ROWS = 6,    /* rows of L that share a list of columns */
+  EP_PANEL_COLS = 16,   /* at most so many columns of B pass through at once: two registers a row */
+  EP_PANEL_DEPTH = 1024 /* the depth is cut into chunks whose part of B stays in cache */
+};
+
+typedef struct {
+  ptrdiff_t rows, depth, panels, chunks;
+  ptrdiff_t *order; /* (panels * EP_PANEL_ROWS) row of L at each place, -1 for padding */
+  ptrdiff_t *start; /* (chunks * panels + 1) first entry of a panel of a chunk */
+  uint16_t *index;  /* column of the entry within its chunk */
+  void *value;      /* real (entries, EP_PANEL_ROWS) */
+} ep_side;
+
+/* Numbers of scratch that one thread needs: a chunk of B and a panel of C, a few panels wide. */
+enum { EP_PANELS_AT_ONCE = 4 };
+static inline ptrdiff_t ep_side_scratch(const ep_side *L) {
+  const ptrdiff_t depth = L->depth < EP_PANEL_DEPTH ? L->depth : EP_PANEL_DEPTH;
+  return (depth + L->panels * EP_PANEL_ROWS) * EP_PANEL_COLS * EP_PANELS_AT_ONCE;
+}
+
+EP_REAL_FN(void, ep_side_values, ep_side *side, const ep_mat *X, int transposed);
+EP_REAL_FN(void, ep_side_mul_nt, const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
+           void *scratch);
+EP_REAL_FN(void, ep_side_mul_tn, const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
+           double beta, void *scratch);

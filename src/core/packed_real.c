@@ -1,0 +1,170 @@
+/* C = L B with L packed: C_rj = sum over the listed k of L_rk B_kj.
+ *
+ * The inner function keeps a tile of 6 x 16 sums (double: 6 x 8) in registers; per listed column it
+ * loads one row of B and six numbers of L. Theory: dense work times the share of listed columns. */
+#include "core/packed.h"
+
+#include <omp.h>
+#include <string.h>
+
+enum { MR = EP_PANEL_ROWS, LANES = 32 / sizeof(real), NV = 2, NR = NV * LANES };
+typedef real vec __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* the values of side->index, once rows are ordered and columns listed */
+void R(ep_side_values)(ep_side *side, const ep_mat *X, int transposed) {
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t b = 0; b < side->chunks * side->panels; b++) {
+    const ptrdiff_t *rows = side->order + b % side->panels * MR;
+    const ptrdiff_t k0 = b / side->panels * EP_PANEL_DEPTH;
+    real *to = (real *)side->value + side->start[b] * MR;
+    for (ptrdiff_t e = side->start[b]; e < side->start[b + 1]; e++, to += MR) {
+      const ptrdiff_t k = k0 + side->index[e];
+      for (int r = 0; r < MR; r++)
+        to[r] = rows[r] < 0 ? 0 : transposed ? *at(X, k, rows[r]) : *at(X, rows[r], k);
+    }
+  }
+}
+
+/* tile (MR x NR) = sum_k a_k b_{index k}' */
+static inline void tile_sum(real tile[MR * NR], const real *a, const uint16_t *index,
+                            ptrdiff_t count, const real *B) {
+#if defined __clang__ || !defined __GNUC__
+  vec c[MR][NV] = {0};
+#else
+  vec c[MR][NV];
+  memset(c, 0, sizeof c);
+#endif
+  for (ptrdiff_t e = 0; e < count; e++, a += MR) {
+    const vec *b = (const vec *)(B + (ptrdiff_t)index[e] * NR);
+#pragma GCC unroll 6
+    for (int r = 0; r < MR; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; v++) c[r][v] += a[r] * b[v];
+  }
+  memcpy(tile, c, sizeof c);
+}
+
+/* B_kj = V[j][k], a panel of NR columns after the other; columns past the end are zero */
+static void pack_transposed(real *B, const ep_mat *V, ptrdiff_t j0, ptrdiff_t panels, ptrdiff_t k0,
+                            ptrdiff_t depth) {
+  enum { STRIP = 64 }; /* a strip of all 16 columns stays in the first-level cache */
+  for (ptrdiff_t p = 0; p < panels; p++, B += depth * NR)
+    for (ptrdiff_t s0 = 0; s0 < depth; s0 += STRIP)
+      for (int c = 0; c < NR; c++) {
+        const ptrdiff_t j = j0 + p * NR + c, s1 = smaller(depth, s0 + STRIP);
+        const real *v = j < V->rows ? at(V, j, k0) : NULL;
+        for (ptrdiff_t k = s0; k < s1; k++) B[k * NR + c] = v ? v[k] : 0;
+      }
+}
+
+/* B_kj = B[k][j], the same panels */
+static void pack_straight(real *to, const ep_mat *B, ptrdiff_t j0, ptrdiff_t panels, ptrdiff_t k0,
+                          ptrdiff_t depth) {
+  for (ptrdiff_t p = 0; p < panels; p++)
+    for (ptrdiff_t k = 0; k < depth; k++, to += NR) {
+      const ptrdiff_t j = j0 + p * NR, n = B->cols - j < NR ? B->cols - j : NR;
+      memcpy(to, at(B, k0 + k, j), (size_t)n * sizeof(real));
+      if (n < NR) memset(to + n, 0, (size_t)(NR - n) * sizeof(real));
+    }
+}
+
+/* Tasks: blocks of columns, and groups of row panels where there are too few of those. */
+typedef struct {
+  ptrdiff_t blocks, width, groups;
+} split;
+
+static split share_out(ptrdiff_t cols, ptrdiff_t row_panels) {
+  const ptrdiff_t panels = (cols + NR - 1) / NR, threads = omp_get_max_threads();
+  split s = {.width = panels < EP_PANELS_AT_ONCE ? panels : EP_PANELS_AT_ONCE, .groups = 1};
+  s.blocks = (panels + s.width - 1) / s.width;
+  if (s.blocks < 4 * threads) s.groups = threads;
+  if (s.groups > row_panels) s.groups = row_panels;
+  return s;
+}
+
+/* A[row][j] (+)= alpha tile, for the rows that a panel stands for */
+static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptrdiff_t j,
+                       const real *tile, int add) {
+  const ptrdiff_t n = smaller(NR, A->cols - j);
+  const real c = (real)alpha;
+  for (int r = 0; r < MR && rows[r] >= 0; r++, tile += NR) {
+    real *a = at(A, rows[r], j);
+    if (add)
+      for (ptrdiff_t i = 0; i < n; i++) a[i] += c * tile[i];
+    else
+      for (ptrdiff_t i = 0; i < n; i++) a[i] = c * tile[i];
+  }
+}
+
+/* A = alpha L V' */
+void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
+                       void *scratch) {
+  const split s = share_out(V->rows, L->panels);
+#pragma omp parallel for schedule(dynamic)
+  for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
+    const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
+    const ptrdiff_t wide = smaller(s.width, (V->rows - j0 + NR - 1) / NR);
+    real *B = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L);
+    for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
+      const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
+      pack_transposed(B, V, j0, wide, k0, depth);
+      for (ptrdiff_t p = L->panels * g / s.groups; p < L->panels * (g + 1) / s.groups; p++) {
+        const ptrdiff_t first = L->start[chunk * L->panels + p];
+        const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
+        for (ptrdiff_t w = 0; w < wide; w++) {
+          real tile[MR * NR];
+          tile_sum(tile, (const real *)L->value + first * MR, L->index + first, count,
+                   B + w * depth * NR);
+          store_rows(A, alpha, L->order + p * MR, j0 + w * NR, tile, chunk > 0);
+        }
+      }
+    }
+  }
+}
+
+/* G[j][row] = alpha C[row][j] + beta G[j][row] for the panels p0..p1 of C (rows in panel order) */
+static void store_transposed(const ep_mat *G, double alpha, const real *C, const ep_side *L,
+                             ptrdiff_t p0, ptrdiff_t p1, ptrdiff_t j0, double beta) {
+  const real a = (real)alpha, b = (real)beta;
+  for (ptrdiff_t j = j0; j < smaller(j0 + NR, G->rows); j++) {
+    real *g = at(G, j, 0);
+    const real *c = C + (j - j0);
+    for (ptrdiff_t r = p0 * MR; r < p1 * MR; r++, c += NR) {
+      const ptrdiff_t row = L->order[r];
+      if (row >= 0) g[row] = a * *c + (beta == 0 ? 0 : b * g[row]);
+    }
+  }
+}
+
+/* G = alpha B' L' + beta G, L = X' packed by columns of X */
+void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
+                       double beta, void *scratch) {
+  const split s = share_out(B->cols, L->panels);
+#pragma omp parallel for schedule(dynamic)
+  for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
+    const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
+    const ptrdiff_t wide = smaller(s.width, (B->cols - j0 + NR - 1) / NR);
+    const ptrdiff_t p0 = L->panels * g / s.groups, p1 = L->panels * (g + 1) / s.groups;
+    const ptrdiff_t c_size = (p1 - p0) * MR * NR;
+    real *C = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L), *Bp = C + c_size * wide;
+    memset(C, 0, (size_t)(c_size * wide) * sizeof(real));
+    for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
+      const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
+      pack_straight(Bp, B, j0, wide, k0, depth);
+      for (ptrdiff_t p = p0; p < p1; p++) {
+        const ptrdiff_t first = L->start[chunk * L->panels + p];
+        const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
+        for (ptrdiff_t w = 0; w < wide; w++) {
+          real tile[MR * NR], *c = C + w * c_size + (p - p0) * MR * NR;
+          tile_sum(tile, (const real *)L->value + first * MR, L->index + first, count,
+                   Bp + w * depth * NR);
+          for (int i = 0; i < MR * NR; i++) c[i] += tile[i];
+        }
+      }
+    }
+    for (ptrdiff_t w = 0; w < wide; w++)
+      store_transposed(G, alpha, C + w * c_size, L, p0, p1, j0 + w * NR, beta);
+  }
+}

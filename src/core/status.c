@@ -1,0 +1,31 @@
+#include <eigenpair/status.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+static _Thread_local char message[1024];
+static _Thread_local char where[256];
+
+const char *ep_last_error(void) { return message; }
+const char *ep_last_error_where(void) { return where; }
+
+static const struct {
+  const char *text;
+  int exit;
+} codes[] = {
+#define X(code, text, exit) {text, exit},
+    EP_STATUS_LIST(X)
+#undef X
+};
+
+static int known(ep_status st) { return (unsigned)st < sizeof codes / sizeof *codes; }
+
+const char *ep_status_name(ep_status st) { return known(st) ? codes[st].text : "unknown status"; }
+int ep_status_exit(ep_status st) { return known(st) ? codes[st].exit : 1; }
+
+void ep_fail(const char *file, int line, const char *func, const char *fmt, ...) {
+  va_list args;
+  snprintf(where, sizeof where, "%s:%d %s", file, line, func);
+  va_start(args, fmt);
+  vsnprintf(message, sizeof message, fmt, args);
+  va_end(args);
+}

@@ -1,0 +1,356 @@
+/* .npz: a zip archive of .npy files. Members are stored, not packed, and carry one fixed date, so
+ * the same content gives the same bytes. */
+#include "core/file.h"
+#include "core/mem.h"
+#include "data/parse.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <zip.h>
+
+struct ep_npz {
+  zip_t *zip; /* NULL after ep_npz_commit */
+  bool writing;
+  char name[1024]; /* of the archive, for messages */
+  size_t size;     /* reading: bytes of the whole archive */
+  ep_file file;    /* writing: libzip makes file.temporary */
+  ep_work scratch; /* writing: headers, texts and lists of pieces, until ep_npz_close */
+};
+
+enum {
+  MEMBER = 256,               /* room for the name of a member, with its .npy */
+  START = 4096,               /* bytes that surely hold the header of an array */
+  DATE = 0 << 9 | 1 << 5 | 1, /* 1 January 1980, where the time of zip files begins */
+};
+
+static ep_status zip_failed(const ep_npz *z, zip_error_t *e, ep_status st, const char *what) {
+  const bool memory = zip_error_code_zip(e) == ZIP_ER_MEMORY;
+  return EP_FAIL(memory ? EP_ERR_NOMEM : st, "%s: %s: %s", z->name, what, zip_error_strerror(e));
+}
+
+static ep_status new_npz(ep_npz **out, const char *path) {
+  *out = NULL;
+  ep_npz *z = ep_alloc(1, sizeof *z);
+  EP_CHECK(z, EP_ERR_NOMEM, "%s: no memory to open it", path);
+  snprintf(z->name, sizeof z->name, "%s", path);
+  *out = z;
+  return EP_OK;
+}
+
+/* The outer half of every way to open: hands z over, or closes it. */
+static ep_status opened(ep_npz **out, ep_npz *z, ep_status st) {
+  if (st) ep_npz_close(z);
+  *out = st ? NULL : z;
+  return st;
+}
+
+void ep_npz_close(ep_npz *z) {
+  if (!z) return;
+  if (z->zip) zip_discard(z->zip);
+  if (z->writing) ep_file_discard(&z->file);
+  ep_work_free(&z->scratch);
+  ep_release(z);
+}
+
+/* ---- reading */
+
+static ep_status open_file(ep_npz *z, const char *path) {
+  struct stat info;
+  int code;
+  z->zip = zip_open(path, ZIP_RDONLY, &code);
+  if (!z->zip) {
+    zip_error_t e;
+    zip_error_init_with_code(&e, code);
+    const ep_status st = zip_failed(z, &e, EP_ERR_INPUT, "cannot be opened as .npz");
+    zip_error_fini(&e);
+    return st;
+  }
+  EP_CHECK(stat(path, &info) == 0, EP_ERR_INPUT, "%s: cannot be read", path);
+  z->size = (size_t)info.st_size;
+  return EP_OK;
+}
+
+ep_status ep_npz_open(ep_npz **out, const char *path) {
+  ep_npz *z;
+  *out = NULL;
+  EP_TRY(new_npz(&z, path));
+  return opened(out, z, open_file(z, path));
+}
+
+static ep_status open_bytes(ep_npz *z, const unsigned char *bytes, size_t size) {
+  zip_error_t e;
+  zip_error_init(&e);
+  zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &e);
+  if (source) z->zip = zip_open_from_source(source, ZIP_RDONLY, &e);
+  if (source && !z->zip) zip_source_free(source);
+  const ep_status st = z->zip ? EP_OK : zip_failed(z, &e, EP_ERR_INPUT, "cannot be opened as .npz");
+  zip_error_fini(&e);
+  z->size = size;
+  return st;
+}
+
+ep_status ep_npz_open_bytes(ep_npz **out, const unsigned char *bytes, size_t size,
+                            const char *name) {
+  ep_npz *z;
+  *out = NULL;
+  EP_TRY(new_npz(&z, name));
+  return opened(out, z, open_bytes(z, bytes, size));
+}
+
+/* The place of name.npy; -1 if there is none. */
+static zip_int64_t locate(const ep_npz *z, const char *name) {
+  char member[MEMBER];
+  if (!z->zip || strlen(name) + 5 > sizeof member) return -1;
+  snprintf(member, sizeof member, "%s.npy", name);
+  return zip_name_locate(z->zip, member, 0);
+}
+
+bool ep_npz_has(const ep_npz *z, const char *name) { return locate(z, name) >= 0; }
+
+/* "V, W, config" */
+static void list_names(char *out, size_t room, const ep_npz *z) {
+  const zip_int64_t n = zip_get_num_entries(z->zip, 0);
+  *out = '\0';
+  for (zip_int64_t i = 0; i < n; i++) {
+    const char *name = zip_get_name(z->zip, (zip_uint64_t)i, 0);
+    if (!name) continue;
+    const size_t used = strlen(out);
+    snprintf(out + used, room - used, "%s%s", used ? ", " : "", name);
+    const size_t length = strlen(out);
+    if (length > 4 && strcmp(out + length - 4, ".npy") == 0) out[length - 4] = '\0';
+  }
+  if (!*out) snprintf(out, room, "nothing");
+}
+
+/* A size that the packed bytes cannot give is a lie, and must not become an allocation: deflate
+ * packs 1032 to 1 at best. */
+static bool believable(const ep_npz *z, const zip_stat_t *s) {
+  const zip_uint64_t packed = s->comp_size < z->size ? s->comp_size : z->size;
+  return s->comp_method == ZIP_CM_STORE ? s->size <= packed : s->size / 1032 <= packed + 64;
+}
+
+static ep_status read_all(unsigned char *out, zip_uint64_t size, zip_file_t *in, const ep_npz *z,
+                          const char *name) {
+  unsigned char extra;
+  for (zip_uint64_t done = 0; done < size;) {
+    const zip_int64_t n = zip_fread(in, out + done, size - done);
+    EP_CHECK(n > 0, EP_ERR_INPUT, "%s:%s: %s", z->name, name,
+             n < 0 ? zip_error_strerror(zip_file_get_error(in)) : "is cut short");
+    done += (zip_uint64_t)n;
+  }
+  /* the checksum is looked at only when the end is seen */
+  EP_CHECK(zip_fread(in, &extra, 1) == 0, EP_ERR_INPUT, "%s:%s: is damaged; save it again", z->name,
+           name);
+  return EP_OK;
+}
+
+/* The bytes of member i; *out is for ep_release. */
+static ep_status read_member(unsigned char **out, size_t *size, const ep_npz *z, zip_uint64_t i,
+                             const char *name) {
+  zip_stat_t s;
+  const zip_uint64_t want = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  EP_CHECK(zip_stat_index(z->zip, i, 0, &s) == 0 && (s.valid & want) == want && believable(z, &s),
+           EP_ERR_INPUT, "%s:%s: its size is damaged; save it again", z->name, name);
+  zip_file_t *in = zip_fopen_index(z->zip, i, 0);
+  if (!in) return zip_failed(z, zip_get_error(z->zip), EP_ERR_INPUT, name);
+  *size = (size_t)s.size;
+  *out = ep_alloc((ptrdiff_t)s.size, 1);
+  const ep_status st =
+      *out ? read_all(*out, s.size, in, z, name)
+           : EP_FAIL(EP_ERR_NOMEM, "%s:%s: no memory for its %zu bytes", z->name, name, *size);
+  zip_fclose(in);
+  if (st) ep_release(*out), *out = NULL;
+  return st;
+}
+
+static ep_status find(zip_uint64_t *i, const ep_npz *z, const char *name) {
+  char names[512];
+  EP_CHECK(z->zip && !z->writing, EP_ERR_ARG, "%s: is not open for reading", z->name);
+  const zip_int64_t at = locate(z, name);
+  if (at < 0) list_names(names, sizeof names, z);
+  EP_CHECK(at >= 0, EP_ERR_INPUT, "%s: holds no array '%s'; it holds: %s", z->name, name, names);
+  *i = (zip_uint64_t)at;
+  return EP_OK;
+}
+
+static ep_status get(ep_array *a, const ep_npz *z, zip_uint64_t i, const char *name) {
+  unsigned char *bytes;
+  size_t size;
+  char full[1024 + MEMBER];
+  snprintf(full, sizeof full, "%s:%s", z->name, name);
+  EP_TRY(read_member(&bytes, &size, z, i, name));
+  const ep_status st = ep_parse_npy(a, bytes, size, full);
+  if (st) ep_release(bytes);
+  else a->owner = bytes;
+  return st;
+}
+
+ep_status ep_npz_get(ep_array *a, ep_npz *z, const char *name) {
+  zip_uint64_t i = 0;
+  *a = (ep_array){.owner = NULL};
+  EP_TRY(find(&i, z, name));
+  return get(a, z, i, name);
+}
+
+ep_status ep_npz_get_text(char **text, ep_npz *z, const char *name) {
+  unsigned char *bytes;
+  size_t size;
+  zip_uint64_t i;
+  char full[1024 + MEMBER];
+  *text = NULL;
+  EP_TRY(find(&i, z, name));
+  EP_TRY(read_member(&bytes, &size, z, i, name));
+  snprintf(full, sizeof full, "%s:%s", z->name, name);
+  const ep_status st = ep_parse_npy_text(text, bytes, size, full);
+  ep_release(bytes);
+  return st;
+}
+
+void ep_npz_text_free(char *text) { ep_release(text); }
+
+static bool is_numeric(const ep_npz *z, zip_uint64_t i) {
+  unsigned char start[START];
+  zip_file_t *in = zip_fopen_index(z->zip, i, 0);
+  if (!in) return false;
+  const zip_int64_t n = zip_fread(in, start, sizeof start);
+  zip_fclose(in);
+  return n > 0 && ep_npy_is_numeric(start, (size_t)n);
+}
+
+ep_status ep_npz_get_only(ep_array *a, ep_npz *z) {
+  char names[512];
+  zip_uint64_t found = 0;
+  int numeric = 0;
+  *a = (ep_array){.owner = NULL};
+  EP_CHECK(z->zip && !z->writing, EP_ERR_ARG, "%s: is not open for reading", z->name);
+  const zip_int64_t n = zip_get_num_entries(z->zip, 0);
+  for (zip_int64_t i = 0; i < n && numeric < 2; i++)
+    if (is_numeric(z, (zip_uint64_t)i)) numeric++, found = (zip_uint64_t)i;
+  if (numeric == 1) return get(a, z, found, zip_get_name(z->zip, found, 0));
+  if (numeric > 1 && ep_npz_has(z, "X")) return ep_npz_get(a, z, "X");
+  if (numeric > 1 && ep_npz_has(z, "arr_0")) return ep_npz_get(a, z, "arr_0");
+  list_names(names, sizeof names, z);
+  EP_CHECK(numeric, EP_ERR_INPUT, "%s: holds no array of numbers; it holds: %s", z->name, names);
+  return EP_FAIL(EP_ERR_INPUT, "%s: holds several arrays: %s; choose one, such as %s:NAME", z->name,
+                 names, z->name);
+}
+
+/* ---- writing */
+
+static ep_status create(ep_npz *z, const char *path) {
+  int code;
+  EP_TRY(ep_file_open_path(&z->file, path));
+  z->writing = true;
+  z->zip = zip_open(z->file.temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
+  if (z->zip) return EP_OK;
+  zip_error_t e;
+  zip_error_init_with_code(&e, code);
+  const ep_status st = zip_failed(z, &e, EP_ERR_IO, "cannot be written");
+  zip_error_fini(&e);
+  return st;
+}
+
+ep_status ep_npz_create(ep_npz **out, const char *path) {
+  ep_npz *z;
+  *out = NULL;
+  EP_TRY(new_npz(&z, path));
+  return opened(out, z, create(z, path));
+}
+
+/* A member made of pieces of memory, which stay in place. */
+static ep_status add_member(ep_npz *z, const char *name, const zip_buffer_fragment_t *pieces,
+                            zip_uint64_t n) {
+  char member[MEMBER];
+  snprintf(member, sizeof member, "%s.npy", name);
+  zip_source_t *source = zip_source_buffer_fragment(z->zip, pieces, n, 0);
+  if (!source) return zip_failed(z, zip_get_error(z->zip), EP_ERR_IO, name);
+  const zip_int64_t i = zip_file_add(z->zip, member, source, ZIP_FL_ENC_UTF_8);
+  if (i < 0) {
+    zip_source_free(source);
+    return zip_failed(z, zip_get_error(z->zip), EP_ERR_ARG, name);
+  }
+  if (zip_set_file_compression(z->zip, (zip_uint64_t)i, ZIP_CM_STORE, 0) ||
+      zip_file_set_dostime(z->zip, (zip_uint64_t)i, 0, DATE, 0))
+    return zip_failed(z, zip_get_error(z->zip), EP_ERR_IO, name);
+  return EP_OK;
+}
+
+/* Is z open for writing, and can a member be called so? */
+static ep_status check_name(const ep_npz *z, const char *name) {
+  EP_CHECK(z->writing && z->zip, EP_ERR_ARG, "%s: is not open for writing", z->name);
+  EP_CHECK(*name && strlen(name) + 5 <= MEMBER, EP_ERR_ARG,
+           "%s: the name of an array is empty or too long", z->name);
+  return EP_OK;
+}
+
+static ep_status header_piece(zip_buffer_fragment_t *piece, ep_npz *z, const char *descr, int ndim,
+                              const ptrdiff_t *shape) {
+  char *head;
+  EP_TRY(ep_work_get(&z->scratch, &head, EP_NPY_HEADER, 1));
+  piece->length = ep_npy_header(head, descr, ndim, shape);
+  piece->data = (zip_uint8_t *)head;
+  return EP_OK;
+}
+
+ep_status ep_npz_add_matrix(ep_npz *z, const char *name, const ep_mat *A, bool vector) {
+  EP_TRY(check_name(z, name));
+  EP_CHECK(!vector || A->rows == 1, EP_ERR_SHAPE, "%s:%s: a vector is a matrix of one row", z->name,
+           name);
+  const ptrdiff_t shape[] = {A->rows, A->cols};
+  const bool whole = A->ld == A->cols || A->rows == 1;
+  const ptrdiff_t parts = whole ? 1 : A->rows; /* rows with gaps between them go in one by one */
+  const ptrdiff_t length = whole ? A->rows * A->cols : A->cols;
+  zip_buffer_fragment_t *pieces;
+  EP_TRY(ep_work_get(&z->scratch, &pieces, 1 + parts, sizeof *pieces));
+  EP_TRY(header_piece(pieces, z, A->prec == EP_SINGLE ? "<f4" : "<f8", vector ? 1 : 2,
+                      shape + vector));
+  for (ptrdiff_t i = 0; i < parts; i++) {
+    pieces[1 + i].data = (zip_uint8_t *)ep_mat_rows(A, i, 1).data;
+    pieces[1 + i].length = (zip_uint64_t)length * ep_sizeof(A->prec);
+  }
+  return add_member(z, name, pieces, 1 + (zip_uint64_t)(length > 0 ? parts : 0));
+}
+
+/* One character of UTF-8; returns its bytes, 0 if it is none. */
+static int get_utf8(uint32_t *out, const unsigned char *p) {
+  if (p[0] > 0xf4 || (p[0] >= 0x80 && p[0] < 0xc2)) return 0;
+  const int n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
+  static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+  uint32_t x = n == 1 ? p[0] : p[0] & (0x7fu >> n);
+  for (int i = 1; i < n; i++) {
+    if ((p[i] & 0xc0) != 0x80) return 0; /* the zero at the end of the text included */
+    x = x << 6 | (p[i] & 0x3f);
+  }
+  if (x < least[n] || x > 0x10ffff || (x >= 0xd800 && x <= 0xdfff)) return 0;
+  *out = x;
+  return n;
+}
+
+ep_status ep_npz_add_text(ep_npz *z, const char *name, const char *text) {
+  uint32_t *wide;
+  size_t n = 0;
+  char descr[32];
+  zip_buffer_fragment_t pieces[2];
+  EP_TRY(check_name(z, name));
+  EP_TRY(ep_work_get(&z->scratch, &wide, (ptrdiff_t)strlen(text) + 1, sizeof *wide));
+  for (const unsigned char *p = (const unsigned char *)text; *p; n++) {
+    const int used = get_utf8(&wide[n], p);
+    EP_CHECK(used, EP_ERR_INPUT, "%s:%s: the text is not UTF-8", z->name, name);
+    p += used;
+  }
+  if (n == 0) n = 1; /* NumPy's empty text has one zero character */
+  snprintf(descr, sizeof descr, "<U%zu", n);
+  EP_TRY(header_piece(&pieces[0], z, descr, 0, NULL));
+  pieces[1].data = (zip_uint8_t *)wide;
+  pieces[1].length = n * sizeof *wide;
+  return add_member(z, name, pieces, 2);
+}
+
+ep_status ep_npz_commit(ep_npz *z) {
+  EP_CHECK(z->writing && z->zip, EP_ERR_ARG, "%s: is not open for writing", z->name);
+  EP_CHECK(zip_get_num_entries(z->zip, 0) > 0, EP_ERR_ARG, "%s: nothing was put into it", z->name);
+  if (zip_close(z->zip))
+    return zip_failed(z, zip_get_error(z->zip), EP_ERR_IO, "cannot be written");
+  z->zip = NULL;
+  return ep_file_commit(&z->file);
+}

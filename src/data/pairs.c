@@ -1,0 +1,150 @@
+#include "core/mem.h"
+
+#include <eigenpair/pairs.h>
+#include <eigenpair/random.h>
+#include <stdio.h>
+#include <string.h>
+
+ep_status ep_pairs_new(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t points, ptrdiff_t count,
+                       bool all_others) {
+  *out = (ep_pairs){.anchors = anchors,
+                    .points = points,
+                    .anchor = ep_alloc(anchors, sizeof *out->anchor),
+                    .start = ep_alloc(anchors + 1, sizeof *out->start),
+                    .partner = ep_alloc(count, sizeof *out->partner),
+                    .sign = ep_alloc(count, 1),
+                    .all_others = all_others};
+  if (out->anchor && out->start && out->partner && out->sign) return EP_OK;
+  ep_pairs_free(out);
+  return EP_FAIL(EP_ERR_NOMEM, "no memory for %td pairs", count);
+}
+
+void ep_pairs_free(ep_pairs *pairs) {
+  ep_release(pairs->anchor);
+  ep_release(pairs->start);
+  ep_release(pairs->partner);
+  ep_release(pairs->sign);
+  *pairs = (ep_pairs){0};
+}
+
+bool ep_pairs_has_negatives(const ep_pairs *pairs) {
+  if (pairs->all_others) return pairs->anchors > 1;
+  for (ptrdiff_t i = 0; i < pairs->start[pairs->anchors]; i++)
+    if (pairs->sign[i] < 0) return true;
+  return false;
+}
+
+ptrdiff_t ep_pairs_most_partners(const ep_pairs *pairs) {
+  ptrdiff_t most = 0;
+  for (ptrdiff_t n = 0; n < pairs->anchors; n++)
+    if (pairs->start[n + 1] - pairs->start[n] > most) most = pairs->start[n + 1] - pairs->start[n];
+  return most;
+}
+
+ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text) {
+  if (strcmp(text, "triplet") == 0) *out = (ep_pair_plan){1, 1, false};
+  else if (strcmp(text, "positives") == 0) *out = (ep_pair_plan){1, 0, false};
+  else if (strcmp(text, "all") == 0) *out = (ep_pair_plan){1, 0, true};
+  else {
+    int p = 0, q = -1, end = 0;
+    const bool read = sscanf(text, "%4d+%4d%n", &p, &q, &end) == 2 && !text[end];
+    EP_CHECK(read && p >= 1 && p <= 1000 && q >= 0 && q <= 1000, EP_ERR_ARG,
+             "--pairs '%s' is not one of: triplet, positives, all, or P+Q such as 2+3", text);
+    *out = (ep_pair_plan){p, q, false};
+  }
+  return EP_OK;
+}
+
+ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed) {
+  const int partners = plan->positives + plan->negatives;
+  EP_CHECK(anchors >= 2 || plan->negatives == 0, EP_ERR_INPUT,
+           "negatives are drawn from the other points, but there is only one point");
+  EP_TRY(ep_pairs_new(out, anchors, anchors * (1 + plan->positives), anchors * partners,
+                      plan->all_others));
+  for (ptrdiff_t n = 0; n < anchors; n++) {
+    ep_random r = ep_random_new((uint64_t)seed, EP_STREAM_NEGATIVE, (uint32_t)n);
+    out->anchor[n] = n;
+    out->start[n + 1] = (n + 1) * partners;
+    for (int q = 0; q < partners; q++) {
+      const ptrdiff_t at = n * partners + q;
+      const bool positive = q < plan->positives;
+      ptrdiff_t other = 0;
+      if (!positive) other = (ptrdiff_t)ep_random_below(&r, anchors - 1);
+      out->sign[at] = positive ? 1 : -1;
+      out->partner[at] = positive ? (q + 1) * anchors + n : other + (other >= n);
+    }
+  }
+  return EP_OK;
+}
+
+static ptrdiff_t renumber(ptrdiff_t *point, ptrdiff_t *place, ptrdiff_t *used, ptrdiff_t p) {
+  if (place[p] < 0) {
+    place[p] = *used;
+    point[(*used)++] = p;
+  }
+  return place[p];
+}
+
+ep_status ep_pairs_batch(ep_pairs *out, ptrdiff_t *point, const ep_pairs *pairs,
+                         const ptrdiff_t *anchors, ptrdiff_t count, ptrdiff_t *place) {
+  ptrdiff_t total = 0, used = 0;
+  for (ptrdiff_t i = 0; i < count; i++)
+    total += pairs->start[anchors[i] + 1] - pairs->start[anchors[i]];
+  EP_TRY(ep_pairs_new(out, count, 0, total, pairs->all_others));
+  for (ptrdiff_t i = 0, at = 0; i < count; i++) {
+    const ptrdiff_t n = anchors[i];
+    out->anchor[i] = renumber(point, place, &used, pairs->anchor[n]);
+    for (ptrdiff_t k = pairs->start[n]; k < pairs->start[n + 1]; k++, at++) {
+      out->partner[at] = renumber(point, place, &used, pairs->partner[k]);
+      out->sign[at] = pairs->sign[k];
+    }
+    out->start[i + 1] = at;
+  }
+  for (ptrdiff_t i = 0; i < used; i++) place[point[i]] = -1;
+  out->points = used;
+  return EP_OK;
+}
+
+/* FNV-1a over the bytes of a row, eight at a time where they last */
+static uint64_t hash_row(const unsigned char *row, size_t bytes) {
+  uint64_t h = 14695981039346656037u, w;
+  size_t i = 0;
+  for (; i + 8 <= bytes; i += 8) {
+    memcpy(&w, row + i, 8);
+    h = (h ^ w) * 1099511628211u;
+    h ^= h >> 29;
+  }
+  for (; i < bytes; i++) h = (h ^ row[i]) * 1099511628211u;
+  return h;
+}
+
+static ep_status merge(ep_work *work, ep_mat *X, ep_pairs *pairs) {
+  const size_t bytes = (size_t)X->cols * ep_sizeof(X->prec);
+  ptrdiff_t slots = 4, kept = 0, *table, *now;
+  while (slots < 2 * X->rows) slots *= 2;
+  EP_TRY(ep_work_get(work, &table, slots, sizeof *table)); /* open addressing; row + 1, 0 empty */
+  EP_TRY(ep_work_get(work, &now, X->rows, sizeof *now));
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    const ep_mat row = ep_mat_rows(X, i, 1);
+    ptrdiff_t slot = (ptrdiff_t)(hash_row(row.data, bytes) & (uint64_t)(slots - 1));
+    for (; table[slot]; slot = (slot + 1) & (slots - 1))
+      if (memcmp(ep_mat_rows(X, table[slot] - 1, 1).data, row.data, bytes) == 0) break;
+    if (!table[slot]) {
+      if (kept < i) memcpy(ep_mat_rows(X, kept, 1).data, row.data, bytes);
+      table[slot] = ++kept;
+    }
+    now[i] = table[slot] - 1;
+  }
+  for (ptrdiff_t n = 0; n < pairs->anchors; n++) pairs->anchor[n] = now[pairs->anchor[n]];
+  for (ptrdiff_t k = 0; k < pairs->start[pairs->anchors]; k++)
+    pairs->partner[k] = now[pairs->partner[k]];
+  X->rows = pairs->points = kept;
+  return EP_OK;
+}
+
+ep_status ep_pairs_merge_equal(ep_mat *X, ep_pairs *pairs) {
+  ep_work work = {0};
+  const ep_status st = merge(&work, X, pairs);
+  ep_work_free(&work);
+  return st;
+}

@@ -1,0 +1,39 @@
+#pragma once
+/* Parsers of bytes in memory, one a format; what the fuzzers call. On success the array's data points
+ * into `bytes` (no copy, owner NULL) unless the comment says otherwise. `name` is for messages. */
+#include <eigenpair/array.h>
+
+ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
+/* A NumPy string array of one entry ('<U' or '|S', 0-d or 1-d of length 1) as UTF-8; for ep_release. */
+ep_status ep_parse_npy_text(char **text, const unsigned char *bytes, size_t size, const char *name);
+/* Values of more than one byte are turned round into a copy, which the array then owns. */
+ep_status ep_parse_idx(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
+ep_status ep_parse_csv(ep_array *a, const unsigned char *bytes, size_t size,
+                       const char *name); /* owns */
+/* n records of 1 label byte and 3072 pixel bytes; images and labels come out as two arrays; owns.
+ * Either may be NULL. */
+ep_status ep_parse_cifar(ep_array *images, ep_array *labels, const unsigned char *bytes,
+                         size_t size, const char *name);
+/* Any of the above (not .npz) by content. */
+ep_status ep_parse_any(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
+
+/* ---- what the formats share */
+size_t ep_dtype_size(ep_dtype t);
+/* item x product of the shape; false if a size is negative or the product of the others than zero
+ * overflows. */
+bool ep_shape_bytes(size_t *bytes, const ptrdiff_t *shape, int ndim, size_t item);
+/* Does it begin as IDX does; and is it also exactly as long as its sizes say? */
+bool ep_idx_magic(const unsigned char *bytes, size_t size);
+bool ep_idx_fits(const unsigned char *bytes, size_t size);
+bool ep_cifar_fits(const unsigned char *bytes, size_t size); /* whole records, labels 0 to 9 */
+
+/* The header of a version 1 file, padded to a multiple of 64; returns its length. */
+enum { EP_NPY_HEADER = 384 };
+size_t ep_npy_header(char out[EP_NPY_HEADER], const char *descr, int ndim, const ptrdiff_t *shape);
+bool ep_npy_is_numeric(const unsigned char *bytes, size_t size); /* the beginning will do */
+
+/* An archive in memory, which must stay in place until ep_npz_close. */
+ep_status ep_npz_open_bytes(ep_npz **out, const unsigned char *bytes, size_t size,
+                            const char *name);
+/* The only numeric array, or else the one called X, or arr_0. */
+ep_status ep_npz_get_only(ep_array *a, ep_npz *z);

@@ -1,0 +1,168 @@
+/* Gradient descent on the whole network: theta <- theta - eta dL/dtheta. Theory: WIDE eq. 1-2. */
+#include "method/methods.h"
+#include "method/training.h"
+
+#include "core/mem.h"
+
+#include <eigenpair/random.h>
+#include <string.h>
+
+static bool finished(const ep_training *t) { return t->epoch >= t->setup->fit.epochs; }
+
+static ep_status diverge(ep_training *t) {
+  t->info->outcome = EP_DIVERGED;
+  return EP_OK;
+}
+
+/* After an update: tell, save, stop if asked. */
+static ep_status between(ep_training *t, bool epoch_over) {
+  const ep_run_config *run = &t->setup->run;
+  const long every = t->setup->files.every;
+  ep_run_progress(run, "epoch", (double)t->epoch, (double)t->setup->fit.epochs);
+  const bool stopped = ep_run_stopped(run);
+  if (stopped || (epoch_over && every > 0 && t->epoch % every == 0)) EP_TRY(ep_checkpoint_write(t));
+  EP_CHECK(!stopped, EP_ERR_INTERRUPTED, "interrupted at epoch %ld", t->epoch);
+  return EP_OK;
+}
+
+/* ---- all pairs at once: row t of the history is the loss after t steps */
+
+static ep_status full_batch(ep_training *t, ep_stream *stream) {
+  for (;;) {
+    double loss;
+    EP_TRY(ep_training_evaluate(t, &loss, stream, &t->points->pairs, !finished(t)));
+    if (ep_training_diverged(t, loss)) return diverge(t);
+    EP_TRY(ep_training_record(t, loss));
+    if (ep_training_converged(t)) return t->info->outcome = EP_CONVERGED, EP_OK;
+    if (finished(t)) return EP_OK;
+    if (!ep_training_update(t)) return diverge(t);
+    t->epoch++;
+    EP_TRY(between(t, true));
+  }
+}
+
+static ep_status descend_full(ep_training *t) {
+  ep_stream *stream;
+  const double passes = 2.0 * (double)t->setup->fit.epochs + 1;
+  EP_TRY(ep_stream_new(&stream, &t->X, &t->net->shape, passes, true, ep_training_memory(t)));
+  t->info->block = ep_stream_block(stream);
+  t->info->density = ep_stream_density(stream);
+  const ep_status st = full_batch(t, stream);
+  ep_stream_free(stream);
+  return st;
+}
+
+/* ---- batches: row t of the history is the mean loss met during epoch t, row 0 that of the first
+ * epoch's batches at the start */
+
+typedef struct {
+  ptrdiff_t *order; /* (N) anchors in this epoch's order */
+  ptrdiff_t *point; /* (P) points of a batch */
+  ptrdiff_t *place; /* (P) scratch of ep_pairs_batch */
+  ep_mat X;         /* (P, D) rows of a batch */
+  ptrdiff_t size;   /* anchors a batch */
+} batches;
+
+static ep_status new_batches(batches *b, ep_work *work, const ep_training *t) {
+  const ptrdiff_t n = t->points->pairs.anchors, p = t->X.rows;
+  b->size = t->setup->fit.batch;
+  ptrdiff_t most = b->size * (1 + ep_pairs_most_partners(&t->points->pairs));
+  if (most > p) most = p;
+  EP_TRY(ep_work_get(work, &b->order, n, sizeof *b->order));
+  EP_TRY(ep_work_get(work, &b->point, p, sizeof *b->point));
+  EP_TRY(ep_work_get(work, &b->place, p, sizeof *b->place));
+  EP_TRY(ep_work_mat(work, &b->X, t->X.prec, most, t->X.cols));
+  for (ptrdiff_t i = 0; i < p; i++) b->place[i] = -1;
+  return EP_OK;
+}
+
+/* the order of an epoch is a function of the seed and the epoch */
+static void shuffle(batches *b, const ep_training *t, long epoch) {
+  ep_random r = ep_random_new((uint64_t)t->setup->run.seed, EP_STREAM_BATCH, (uint32_t)epoch);
+  ep_random_permutation(&r, b->order, t->points->pairs.anchors);
+}
+
+/* loss (and gradient) of the batch that begins at anchor `first` of the order */
+static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep_training *t,
+                                ptrdiff_t first, bool gradient) {
+  const ptrdiff_t left = t->points->pairs.anchors - first;
+  ep_pairs pairs;
+  ep_stream *stream = NULL;
+  *anchors = left < b->size ? left : b->size;
+  EP_TRY(ep_pairs_batch(&pairs, b->point, &t->points->pairs, b->order + first, *anchors, b->place));
+  ep_mat X = ep_mat_rows(&b->X, 0, pairs.points);
+  for (ptrdiff_t i = 0; i < X.rows; i++) {
+    const ep_mat to = ep_mat_rows(&X, i, 1), from = ep_mat_rows(&t->X, b->point[i], 1);
+    ep_mat_copy(&to, &from);
+  }
+  ep_status st = ep_objective_check(&t->objective, &pairs);
+  if (!st) st = ep_stream_new(&stream, &X, &t->net->shape, 2, true, ep_training_memory(t));
+  if (!st) st = ep_training_evaluate(t, loss, stream, &pairs, gradient);
+  if (!st) t->info->block = ep_stream_block(stream), t->info->density = ep_stream_density(stream);
+  ep_stream_free(stream);
+  ep_pairs_free(&pairs);
+  return st;
+}
+
+static ep_status first_row(batches *b, ep_training *t) {
+  const ptrdiff_t n = t->points->pairs.anchors;
+  double sum = 0, loss;
+  shuffle(b, t, 0);
+  for (ptrdiff_t i = 0, count; i < n; i += count) {
+    EP_TRY(evaluate_batch(&loss, &count, b, t, i, false));
+    sum += loss * (double)count;
+  }
+  if (ep_training_diverged(t, sum / (double)n)) return diverge(t);
+  return ep_training_record(t, sum / (double)n);
+}
+
+/* one epoch from batch t->batch on */
+static ep_status epoch(batches *b, ep_training *t) {
+  const ptrdiff_t n = t->points->pairs.anchors;
+  double loss;
+  shuffle(b, t, t->epoch);
+  for (ptrdiff_t i = t->batch * b->size, count; i < n; i += count) {
+    EP_TRY(evaluate_batch(&loss, &count, b, t, i, true));
+    if (ep_training_diverged(t, loss) || !ep_training_update(t)) return diverge(t);
+    t->loss_sum += loss * (double)count;
+    t->batch++;
+    if (i + count < n) EP_TRY(between(t, false));
+  }
+  t->epoch++;
+  EP_TRY(ep_training_record(t, t->loss_sum / (double)n));
+  t->batch = 0;
+  t->loss_sum = 0;
+  return between(t, true);
+}
+
+static ep_status descend_batches(ep_work *work, ep_training *t) {
+  batches b;
+  EP_TRY(new_batches(&b, work, t));
+  if (t->info->history.rows == 0) EP_TRY(first_row(&b, t));
+  while (t->info->outcome == EP_DONE && !finished(t)) {
+    EP_TRY(epoch(&b, t));
+    if (t->info->outcome == EP_DONE && ep_training_converged(t)) t->info->outcome = EP_CONVERGED;
+  }
+  return EP_OK;
+}
+
+/* ---- */
+
+static ep_status descend(ep_training *t) {
+  const ptrdiff_t n = t->points->pairs.anchors;
+  if (t->setup->fit.batch == 0 || t->setup->fit.batch >= n) return descend_full(t);
+  ep_work work = {0};
+  const ep_status st = descend_batches(&work, t);
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_fit_gd(ep_model *model, ep_fit_info *info, const ep_points *points,
+                    const ep_setup *setup) {
+  ep_training t;
+  ep_status st = ep_training_new(&t, model, info, points, setup);
+  if (!st) st = descend(&t);
+  if (!st) st = ep_training_finish(&t);
+  ep_training_free(&t);
+  return st;
+}

@@ -1,0 +1,80 @@
+/* The table of methods, and the settings that all of them share. */
+#include "method/methods.h"
+
+#include <string.h>
+
+const ep_option ep_fit_options[] = {EP_FIT_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
+const ep_option ep_fit_file_options[] = {EP_FIT_FILES(EP_OPT_ROW, ep_fit_files){0}};
+
+static const struct {
+  const char *name, *help;
+  ep_method *fit;
+} methods[] = {
+    {"gd", "gradient descent on the whole network", ep_fit_gd},
+};
+enum { METHODS = sizeof methods / sizeof *methods };
+
+const char *ep_method_name(int i) { return i < METHODS ? methods[i].name : NULL; }
+const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
+
+void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *s) {
+  const ep_option_group all[EP_SETUP_GROUPS + 1] = {
+      {"Data", ep_data_options, &s->data},       {"Pairs", ep_pair_options, &s->pair},
+      {"Network", ep_net_options, &s->net},      {"Objective", ep_objective_options, &s->objective},
+      {"Method", ep_fit_options, &s->fit},       {"Run", ep_run_options, &s->run},
+      {"Files", ep_fit_file_options, &s->files},
+  };
+  memcpy(groups, all, sizeof all);
+}
+
+void ep_setup_default(ep_setup *setup) {
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  memset(setup, 0, sizeof *setup);
+  ep_setup_groups(groups, setup);
+  for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
+}
+
+static ep_status add_groups(json_t *object, const ep_setup *setup) {
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  ep_setup copy = *setup;
+  ep_setup_groups(groups, &copy);
+  for (const ep_option_group *g = groups; g->table; g++)
+    if (g->table != ep_fit_file_options) EP_TRY(ep_options_to_json(object, g->table, g->config));
+  return EP_OK;
+}
+
+ep_status ep_setup_to_json(json_t **out, const ep_setup *setup) {
+  *out = json_object();
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for the settings as JSON");
+  const ep_status st = add_groups(*out, setup);
+  if (st) json_decref(*out), *out = NULL;
+  return st;
+}
+
+ep_status ep_setup_from_json(ep_setup *setup, const json_t *object) {
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  ep_setup_groups(groups, setup);
+  for (const ep_option_group *g = groups; g->table; g++)
+    EP_TRY(ep_options_from_json(g->table, g->config, object));
+  return EP_OK;
+}
+
+ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
+                 const ep_setup *setup) {
+  int which = 0;
+  *model = (ep_model){.unit = points->unit};
+  *info = (ep_fit_info){
+      .anchors = points->pairs.anchors, .points = points->X.rows, .dimension = points->X.cols};
+  EP_TRY(ep_options_name(&which, NULL, "method", setup->fit.method, ep_method_name));
+  EP_TRY(ep_setup_to_json(&model->config, setup));
+  const ep_status st = methods[which].fit(model, info, points, setup);
+  if (st) ep_model_free(model);
+  return st;
+}
+
+const char *ep_outcome_name(ep_outcome outcome) {
+  static const char *const names[] = {"done", "converged", "diverged"};
+  return names[outcome];
+}
+
+void ep_fit_info_free(ep_fit_info *info) { ep_history_free(&info->history); }

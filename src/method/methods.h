@@ -1,0 +1,8 @@
+#pragma once
+/* One function a method; the table is in method.c. */
+#include <eigenpair/method.h>
+
+/* Fills model->net; model->config and model->unit are there already. */
+typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points *points,
+                            const ep_setup *setup);
+ep_method ep_fit_gd;

@@ -1,0 +1,92 @@
+#include "model/activation_loops.h"
+
+#include <eigenpair/activation.h>
+#include <eigenpair/options.h>
+#include <math.h>
+#include <stdlib.h>
+
+typedef void loop(void *out, const void *in, ptrdiff_t n, double p);
+
+struct ep_activation_kind {
+  const char *name;
+  double def, lo, hi; /* of the parameter; lo = hi: there is none */
+  double (*lipschitz)(double p), (*smoothness)(double p);
+  loop *value[2], *slope[2]; /* by precision */
+};
+
+#define X(name, def, lo, hi, L, B, value, slope)                    \
+  static double lipschitz_##name(double p) { return (void)p, (L); } \
+  static double smoothness_##name(double p) { return (void)p, (B); }
+EP_ACTIVATIONS(X)
+#undef X
+
+static const ep_activation_kind kinds[] = {
+#define X(name, def, lo, hi, L, B, value, slope)       \
+  {#name,                                              \
+   def,                                                \
+   lo,                                                 \
+   hi,                                                 \
+   lipschitz_##name,                                   \
+   smoothness_##name,                                  \
+   {ep_act_value_##name##_s, ep_act_value_##name##_d}, \
+   {ep_act_slope_##name##_s, ep_act_slope_##name##_d}},
+    EP_ACTIVATIONS(X)
+#undef X
+};
+enum { KINDS = sizeof kinds / sizeof *kinds };
+
+const char *ep_activation_name(int i) { return i < KINDS ? kinds[i].name : NULL; }
+
+ep_status ep_activation_parse(ep_activation *out, const char *text) {
+  int i = 0;
+  const char *parameter;
+  EP_TRY(ep_options_name(&i, &parameter, "activation", text, ep_activation_name));
+  *out = (ep_activation){.kind = &kinds[i], .parameter = kinds[i].def};
+  if (!parameter) return EP_OK;
+  EP_CHECK(kinds[i].lo < kinds[i].hi, EP_ERR_ARG, "activation %s takes no parameter",
+           kinds[i].name);
+  char *end;
+  const double p = strtod(parameter, &end);
+  EP_CHECK(end != parameter && !*end && p >= kinds[i].lo && p <= kinds[i].hi, EP_ERR_ARG,
+           "activation '%s': the parameter is a number from %g to %g", text, kinds[i].lo,
+           kinds[i].hi);
+  EP_CHECK(out->kind->value[0] != ep_act_value_monomial_s || p == floor(p), EP_ERR_ARG,
+           "activation '%s': the power is a whole number", text);
+  out->parameter = p;
+  return EP_OK;
+}
+
+const char *ep_activation_label(const ep_activation *phi) { return phi->kind->name; }
+double ep_activation_lipschitz(const ep_activation *phi) {
+  return phi->kind->lipschitz(phi->parameter);
+}
+double ep_activation_smoothness(const ep_activation *phi) {
+  return phi->kind->smoothness(phi->parameter);
+}
+
+double ep_activation_value(const ep_activation *phi, double a) {
+  double h;
+  phi->kind->value[EP_DOUBLE](&h, &a, 1, phi->parameter);
+  return h;
+}
+
+double ep_activation_slope(const ep_activation *phi, double a) {
+  double s;
+  phi->kind->slope[EP_DOUBLE](&s, &a, 1, phi->parameter);
+  return s;
+}
+
+static void by_rows(const ep_mat *out, loop *f, const ep_mat *A, double p) {
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat to = ep_mat_rows(out, i, 1), from = ep_mat_rows(A, i, 1);
+    f(to.data, from.data, A->cols, p);
+  }
+}
+
+void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
+  by_rows(H, phi->kind->value[A->prec], A, phi->parameter);
+}
+
+void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_mat *A) {
+  by_rows(S, phi->kind->slope[A->prec], A, phi->parameter);
+}

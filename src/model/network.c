@@ -1,0 +1,144 @@
+/* Weights: shape, start, files. The passes are in stream.c. */
+#include "core/mem.h"
+
+#include <eigenpair/network.h>
+#include <eigenpair/random.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+
+const ep_option ep_net_options[] = {EP_NET_OPTIONS(EP_OPT_ROW, ep_net_config){0}};
+
+static ptrdiff_t layer_inputs(const ep_net_shape *s, int layer) {
+  return layer == 0 ? s->inputs : s->width;
+}
+
+ptrdiff_t ep_net_parameters(const ep_net_shape *s) {
+  return s->width * (s->inputs + (s->depth - 1) * s->width + s->outputs);
+}
+
+ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec) {
+  *out = (ep_net){.shape = *shape};
+  EP_CHECK(
+      (double)shape->width * ((double)shape->inputs + (double)shape->width * shape->depth) < 1e15,
+      EP_ERR_ARG, "a network of width %td and depth %d is too large", shape->width, shape->depth);
+  EP_TRY(ep_mat_new(&out->theta, prec, 1, ep_net_parameters(shape)));
+  ptrdiff_t first = 0;
+  for (int l = 0; l <= shape->depth; l++) {
+    ep_mat *layer = l < shape->depth ? &out->V[l] : &out->W;
+    const ptrdiff_t cols = l < shape->depth ? layer_inputs(shape, l) : shape->outputs;
+    *layer = ep_mat_view(prec, shape->width, cols, ep_mat_cols(&out->theta, first, 1).data);
+    first += shape->width * cols;
+  }
+  return EP_OK;
+}
+
+void ep_net_free(ep_net *net) {
+  ep_mat_free(&net->theta);
+  *net = (ep_net){.shape = net->shape};
+}
+
+static void layer_name(char name[16], const ep_net_shape *s, int layer) {
+  if (layer == s->depth) snprintf(name, 16, "W");
+  else if (s->depth == 1) snprintf(name, 16, "V");
+  else snprintf(name, 16, "V%d", layer + 1);
+}
+
+static const ep_mat *layer_matrix(const ep_net *net, int layer) {
+  return layer < net->shape.depth ? &net->V[layer] : &net->W;
+}
+
+ep_status ep_net_write(ep_npz *file, const ep_net *net) {
+  for (int l = 0; l <= net->shape.depth; l++) {
+    char name[16];
+    layer_name(name, &net->shape, l);
+    EP_TRY(ep_npz_add_matrix(file, name, layer_matrix(net, l), false));
+  }
+  return EP_OK;
+}
+
+/* depth, width, inputs, outputs from the names and shapes in the file */
+static ep_status read_shape(ep_net_shape *s, ep_npz *file, const char *path) {
+  char name[16];
+  for (s->depth = 1; s->depth < EP_MAX_DEPTH; s->depth++) {
+    snprintf(name, sizeof name, "V%d", s->depth + 1);
+    if (!ep_npz_has(file, name)) break;
+  }
+  EP_CHECK(ep_npz_has(file, "W") && (ep_npz_has(file, "V") || ep_npz_has(file, "V1")), EP_ERR_INPUT,
+           "%s: a network needs the arrays V (or V1, V2, ..) and W", path);
+  if (s->depth == 1 && !ep_npz_has(file, "V"))
+    return EP_FAIL(EP_ERR_INPUT, "%s: a network of one hidden layer calls its weights V, not V1",
+                   path);
+  ep_array V = {0}, W = {0};
+  ep_status st = ep_npz_get(&V, file, s->depth == 1 ? "V" : "V1");
+  if (!st) st = ep_npz_get(&W, file, "W");
+  if (!st && (V.ndim != 2 || W.ndim != 2))
+    st = EP_FAIL(EP_ERR_SHAPE, "%s: V and W are matrices", path);
+  if (!st) s->width = V.shape[0], s->inputs = V.shape[1], s->outputs = W.shape[1];
+  if (!st && (s->width < 1 || s->inputs < 1 || s->outputs < 1))
+    st = EP_FAIL(EP_ERR_SHAPE, "%s: V and W have no entries", path);
+  ep_array_free(&V);
+  ep_array_free(&W);
+  return st;
+}
+
+static ep_status read_layer(const ep_mat *to, ep_npz *file, const char *name, const char *path) {
+  ep_array a = {0};
+  ep_mat M = {0};
+  char place[1200];
+  snprintf(place, sizeof place, "%s:%s", path, name);
+  ep_status st = ep_npz_get(&a, file, name);
+  if (!st && (a.ndim != 2 || a.shape[0] != to->rows || a.shape[1] != to->cols))
+    st = EP_FAIL(EP_ERR_SHAPE, "%s: should be %td x %td", place, to->rows, to->cols);
+  if (!st) st = ep_array_to_matrix(&M, &a, NULL, to->rows, 1, to->prec, place);
+  if (!st) ep_mat_copy(to, &M);
+  ep_mat_free(&M);
+  ep_array_free(&a);
+  return st;
+}
+
+ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const ep_net_shape *shape,
+                      ep_precision prec) {
+  ep_net_shape s = *shape;
+  *out = (ep_net){0};
+  EP_TRY(read_shape(&s, file, path));
+  ep_status st = ep_net_new(out, &s, prec);
+  for (int l = 0; !st && l <= s.depth; l++) {
+    char name[16];
+    layer_name(name, &s, l);
+    st = read_layer(layer_matrix(out, l), file, name, path);
+  }
+  if (st) ep_net_free(out);
+  return st;
+}
+
+static ep_status read_init(ep_net *out, const char *path, const ep_net_shape *shape,
+                           ptrdiff_t inputs, ep_precision prec) {
+  ep_npz *file;
+  EP_TRY(ep_npz_open(&file, path));
+  ep_status st = ep_net_read(out, file, path, shape, prec);
+  ep_npz_close(file);
+  if (!st && out->shape.inputs != inputs) {
+    st = EP_FAIL(EP_ERR_SHAPE, "%s: its network takes points of dimension %td, the data have %td",
+                 path, out->shape.inputs, inputs);
+    ep_net_free(out);
+  }
+  return st;
+}
+
+ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
+                       ep_precision prec) {
+  ep_net_shape shape = {.inputs = inputs,
+                        .width = config->width,
+                        .outputs = config->outputs,
+                        .depth = (int)config->depth,
+                        .input_scale = config->input_scale ? 1 / sqrt((double)inputs) : 1};
+  *out = (ep_net){0};
+  EP_TRY(ep_activation_parse(&shape.phi, config->activation));
+  if (config->init[0]) return read_init(out, config->init, &shape, inputs, prec);
+  EP_TRY(ep_net_new(out, &shape, prec));
+  for (int l = 0; l <= shape.depth; l++)
+    ep_random_fill_normal(layer_matrix(out, l), seed, EP_STREAM_WEIGHTS, (uint32_t)l);
+  return EP_OK;
+}

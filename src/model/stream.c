@@ -1,0 +1,248 @@
+/* Points through a network, in blocks. For a block of n points (rows):
+ *
+ *   forward   A_1 = s X V_1',  A_{l+1} = M^{-1/2} phi(A_l) V_{l+1}',  F = M^{-1/2} phi(A_L) W
+ *   backward  G = M^{-1/2} dF:  dW = phi(A_L)' G,   dA_L = (G W') . phi'(A_L)
+ *             dV_{l+1} = M^{-1/2} dA_{l+1}' phi(A_l),  dA_l = M^{-1/2} (dA_{l+1} V_{l+1}) . phi'(A_l)
+ *             dV_1 = s dA_1' X
+ *
+ * Only the A_l are kept; phi(A_l) is made again where it is needed, and dA_l takes the place of A_l. The
+ * skinny products with W (M x Z) go tile by tile, so that phi(A_L) never leaves the cache. */
+#include "core/mem.h"
+
+#include <eigenpair/network.h>
+#include <math.h>
+#include <omp.h>
+
+struct ep_stream {
+  ep_mat X;
+  ep_net_shape shape;
+  ptrdiff_t block, blocks;
+  ptrdiff_t loaded; /* block whose activations are in A, -1: none */
+  bool backward;
+  ep_packed **packed;     /* (blocks) */
+  ep_mat A[EP_MAX_DEPTH]; /* (block, M) each */
+  ep_mat T;               /* (block, M) phi of a layer, for depth > 1 */
+  ep_mat G;               /* (block, Z) scaled dF */
+  ep_mat tiles;           /* (threads * 2 * TILE_ROWS, TILE_COLS) */
+};
+
+enum { TILE_ROWS = 128, TILE_COLS = 256 };
+
+static double hidden_scale(const ep_net_shape *s) { return 1 / sqrt((double)s->width); }
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* view of the part of A with rows i0.. and columns j0.. */
+static ep_mat part(const ep_mat *A, ptrdiff_t i0, ptrdiff_t rows, ptrdiff_t j0, ptrdiff_t cols) {
+  const ep_mat B = ep_mat_rows(A, i0, rows);
+  return ep_mat_cols(&B, j0, cols);
+}
+
+/* scratch tile `which` of the calling thread, cut to size */
+static ep_mat tile(const ep_stream *s, int which, ptrdiff_t rows, ptrdiff_t cols) {
+  ep_mat t = ep_mat_rows(&s->tiles, (omp_get_thread_num() * 2 + which) * TILE_ROWS, rows);
+  t.cols = t.ld = cols;
+  return t;
+}
+
+/* H = phi(A), rows shared out */
+static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
+    ep_activation_values(&h, phi, &a);
+  }
+}
+
+/* Y_ij *= X_ij for small tiles */
+static void multiply(const ep_mat *Y, const ep_mat *X) {
+  for (ptrdiff_t i = 0; i < Y->rows; i++)
+    if (Y->prec == EP_SINGLE) {
+      float *restrict y = ep_s(Y, i, 0);
+      const float *restrict x = ep_s(X, i, 0);
+      for (ptrdiff_t j = 0; j < Y->cols; j++) y[j] *= x[j];
+    } else {
+      double *restrict y = ep_d(Y, i, 0);
+      const double *restrict x = ep_d(X, i, 0);
+      for (ptrdiff_t j = 0; j < Y->cols; j++) y[j] *= x[j];
+    }
+}
+
+/* F = c phi(A) W */
+static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat *A,
+                    const ep_mat *W) {
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
+    const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
+    const ep_mat f = ep_mat_rows(F, i, n);
+    for (ptrdiff_t j = 0; j < A->cols; j += TILE_COLS) {
+      const ptrdiff_t m = smaller(TILE_COLS, A->cols - j);
+      const ep_mat a = part(A, i, n, j, m), h = tile(s, 0, n, m), w = ep_mat_rows(W, j, m);
+      ep_activation_values(&h, &s->shape.phi, &a);
+      ep_mat_mul(&f, c, &h, EP_N, &w, EP_N, j > 0);
+    }
+  }
+}
+
+/* dW += phi(A)' G,  A <- (G W') . phi'(A).  Columns are shared out, so no two threads meet. */
+static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, const ep_mat *W,
+                         const ep_mat *G) {
+  const ptrdiff_t share = (A->cols + 2 * omp_get_max_threads() - 1) / (2 * omp_get_max_threads());
+  const ptrdiff_t width = smaller(TILE_COLS, share < 16 ? 16 : share);
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t j = 0; j < A->cols; j += width) {
+    const ptrdiff_t m = smaller(width, A->cols - j);
+    const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_rows(W, j, m);
+    for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
+      const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
+      const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
+      const ep_mat h = tile(s, 0, n, m), dh = tile(s, 1, n, m);
+      ep_activation_values(&h, &s->shape.phi, &a);
+      ep_mat_mul(&dw, 1, &h, EP_T, &g, EP_N, 1);
+      ep_mat_mul(&dh, 1, &g, EP_N, &w, EP_T, 0);
+      ep_activation_slopes(&a, &s->shape.phi, &a);
+      multiply(&a, &dh);
+    }
+  }
+}
+
+/* dA <- dH . phi'(A), in the place of A */
+static void hidden_back(const ep_mat *A, const ep_activation *phi, const ep_mat *dH) {
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat a = ep_mat_rows(A, i, 1), dh = ep_mat_rows(dH, i, 1);
+    ep_activation_slopes(&a, phi, &a);
+    multiply(&a, &dh);
+  }
+}
+
+static ptrdiff_t block_rows(const ep_stream *s, ptrdiff_t b) {
+  return smaller(s->block, s->X.rows - b * s->block);
+}
+
+static void load_block(ep_stream *s, const ep_net *net, ptrdiff_t b) {
+  const ptrdiff_t n = block_rows(s, b);
+  const double c = hidden_scale(&s->shape);
+  ep_mat A = ep_mat_rows(&s->A[0], 0, n);
+  ep_packed_mul_nt(&A, s->shape.input_scale, s->packed[b], &net->V[0]);
+  for (int l = 1; l < s->shape.depth; l++) {
+    const ep_mat T = ep_mat_rows(&s->T, 0, n), next = ep_mat_rows(&s->A[l], 0, n);
+    activate(&T, &s->shape.phi, &A);
+    ep_mat_mul(&next, c, &T, EP_N, &net->V[l], EP_T, 0);
+    A = next;
+  }
+  s->loaded = b;
+}
+
+/* A forward-only stream keeps one layer at a time: A[0] and A[1] in turns share two buffers. */
+static const ep_mat *top_layer(const ep_stream *s) { return &s->A[s->shape.depth - 1]; }
+
+void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net) {
+  for (ptrdiff_t b = 0; b < s->blocks; b++) {
+    load_block(s, net, b);
+    const ep_mat A = ep_mat_rows(top_layer(s), 0, block_rows(s, b));
+    const ep_mat f = ep_mat_rows(F, b * s->block, block_rows(s, b));
+    outputs(&f, s, hidden_scale(&s->shape), &A, &net->W);
+  }
+}
+
+static void block_back(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF, ptrdiff_t b,
+                       double beta) {
+  const ptrdiff_t n = block_rows(s, b);
+  const double c = hidden_scale(&s->shape);
+  const ep_mat G = ep_mat_rows(&s->G, 0, n), df = ep_mat_rows(dF, b * s->block, n);
+  ep_mat_fill(&G, 0);
+  ep_mat_axpy(&G, c, &df);
+  int l = s->shape.depth - 1;
+  ep_mat dA = ep_mat_rows(&s->A[l], 0, n);
+  outputs_back(&grad->W, s, &dA, &net->W, &G);
+  for (; l > 0; l--) {
+    const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = ep_mat_rows(&s->T, 0, n);
+    activate(&T, &s->shape.phi, &A);
+    ep_mat_mul(&grad->V[l], c, &dA, EP_T, &T, EP_N, beta);
+    ep_mat_mul(&T, c, &dA, EP_N, &net->V[l], EP_N, 0);
+    hidden_back(&A, &s->shape.phi, &T);
+    dA = A;
+  }
+  ep_packed_mul_tn(&grad->V[0], s->shape.input_scale, &dA, s->packed[b], beta);
+  s->loaded = -1;
+}
+
+/* From the last block, whose activations are still there, to the first. */
+void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF) {
+  ep_mat_fill(&grad->W, 0);
+  for (ptrdiff_t b = s->blocks - 1; b >= 0; b--) {
+    if (s->loaded != b) load_block(s, net, b);
+    block_back(grad, s, net, dF, b, b < s->blocks - 1);
+  }
+}
+
+static ep_status plan_block(ep_stream *s, double memory) {
+  const ep_net_shape *n = &s->shape;
+  const double size = (double)ep_sizeof(s->X.prec);
+  const int layers = s->backward ? n->depth : smaller(n->depth, 2);
+  const double hidden = (double)n->width * (layers + (n->depth > 1));
+  const double packing = 2.5 * (double)n->inputs; /* both sides, at the density that still pays */
+  const double point = size * (hidden + packing + (double)n->outputs);
+  const double tiles = size * 2.0 * TILE_ROWS * TILE_COLS * ep_run_threads();
+  double points = floor((memory - tiles) / point);
+  EP_CHECK(points >= 1, EP_ERR_ARG,
+           "--memory is too small: one point needs %.1f MiB beside the weights and the data",
+           (point + tiles) / 1048576);
+  s->block = points < (double)s->X.rows ? (ptrdiff_t)points : s->X.rows;
+  if (s->block < 1) s->block = 1;
+  s->blocks = (s->X.rows + s->block - 1) / s->block;
+  return EP_OK;
+}
+
+static ep_status allocate(ep_stream *s, double passes) {
+  const ep_net_shape *n = &s->shape;
+  const ep_precision prec = s->X.prec;
+  for (int l = 0; l < n->depth; l++) {
+    if (!s->backward && l >= 2) s->A[l] = s->A[l - 2];
+    else EP_TRY(ep_mat_new(&s->A[l], prec, s->block, n->width));
+  }
+  if (n->depth > 1) EP_TRY(ep_mat_new(&s->T, prec, s->block, n->width));
+  if (s->backward) EP_TRY(ep_mat_new(&s->G, prec, s->block, n->outputs));
+  EP_TRY(ep_mat_new(&s->tiles, prec, (ptrdiff_t)2 * TILE_ROWS * ep_run_threads(), TILE_COLS));
+  s->packed = ep_alloc(s->blocks, sizeof *s->packed);
+  EP_CHECK(s->packed, EP_ERR_NOMEM, "no memory for %td blocks", s->blocks);
+  for (ptrdiff_t b = 0; b < s->blocks; b++) {
+    const ep_mat X = ep_mat_rows(&s->X, b * s->block, block_rows(s, b));
+    EP_TRY(ep_packed_new(&s->packed[b], &X, passes * (double)n->width));
+  }
+  return EP_OK;
+}
+
+ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *shape, double passes,
+                        bool backward, double memory) {
+  *out = NULL;
+  EP_CHECK(X->cols == shape->inputs, EP_ERR_SHAPE,
+           "the network takes points of dimension %td, the data have %td", shape->inputs, X->cols);
+  ep_stream *s = ep_alloc(1, sizeof *s);
+  EP_CHECK(s, EP_ERR_NOMEM, "no memory for a stream of points");
+  *s = (ep_stream){.X = *X, .shape = *shape, .loaded = -1, .backward = backward};
+  ep_status st = plan_block(s, memory);
+  if (!st) st = allocate(s, passes);
+  if (st) ep_stream_free(s);
+  else *out = s;
+  return st;
+}
+
+void ep_stream_free(ep_stream *s) {
+  if (!s) return;
+  for (ptrdiff_t b = 0; s->packed && b < s->blocks; b++) ep_packed_free(s->packed[b]);
+  ep_release(s->packed);
+  for (int l = 0; l < s->shape.depth; l++)
+    if (s->backward || l < 2) ep_mat_free(&s->A[l]);
+  ep_mat_free(&s->T);
+  ep_mat_free(&s->G);
+  ep_mat_free(&s->tiles);
+  ep_release(s);
+}
+
+ptrdiff_t ep_stream_block(const ep_stream *s) { return s->block; }
+
+double ep_stream_density(const ep_stream *s) {
+  return s->blocks > 0 ? ep_packed_density(s->packed[0]) : 1;
+}

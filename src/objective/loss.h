@@ -1,0 +1,23 @@
+#pragma once
+#include "objective/similarity.h"
+
+/* l(s_1..s_Q) of one anchor's similarities, and ds_q = dl/ds_q; signs +1 come first. */
+typedef double ep_pair_loss(double *ds, const double *s, const signed char *sign, ptrdiff_t count,
+                            const ep_objective_config *config);
+/* L of the two views A, B (N x Z each), and dA, dB. */
+typedef ep_status ep_view_loss(double *loss, ep_work *work, const ep_mat *dA, const ep_mat *dB,
+                               const ep_mat *A, const ep_mat *B, const ep_objective_config *config);
+
+/* One of `pair` and `view` is set. */
+struct ep_loss {
+  const char *name, *help;
+  ep_pair_loss *pair;
+  ep_view_loss *view;
+  int similarity;       /* the only one it takes, or -1 */
+  bool needs_negatives; /* of the pairs */
+  bool positives_only;  /* negatives make no sense */
+  bool every_view;      /* both views are anchors, all other views negatives (NT-Xent) */
+};
+
+ep_pair_loss ep_loss_linear, ep_loss_softmax, ep_loss_spectral;
+ep_view_loss ep_loss_barlow, ep_loss_vicreg;

@@ -1,0 +1,204 @@
+/* L(F) and dL/dF: similarity map forward, loss on its values, map backward. */
+#include "objective/loss.h"
+
+#include <omp.h>
+#include <string.h>
+
+const ep_option ep_objective_options[] = {EP_OBJECTIVE_OPTIONS(EP_OPT_ROW, ep_objective_config){0}};
+
+static const ep_loss losses[] = {
+    {.name = "linear", .help = "- sum a s", .pair = ep_loss_linear, .similarity = -1},
+    {.name = "softmax",
+     .help = "InfoNCE",
+     .pair = ep_loss_softmax,
+     .similarity = -1,
+     .needs_negatives = true},
+    {.name = "ntxent",
+     .help = "SimCLR: InfoNCE over all views",
+     .pair = ep_loss_softmax,
+     .similarity = EP_COSINE,
+     .every_view = true},
+    {.name = "spectral",
+     .help = "- 2 s(+) + s(-)^2",
+     .pair = ep_loss_spectral,
+     .similarity = -1,
+     .needs_negatives = true},
+    {.name = "barlow", .help = "Barlow Twins", .view = ep_loss_barlow, .similarity = EP_DOT},
+    {.name = "vicreg", .help = "VICReg", .view = ep_loss_vicreg, .similarity = EP_DOT},
+    {.name = "noncontrastive",
+     .help = "- sum s over positives",
+     .pair = ep_loss_linear,
+     .similarity = -1,
+     .positives_only = true},
+};
+enum { LOSSES = sizeof losses / sizeof *losses };
+
+const char *ep_loss_name(int i) { return i < LOSSES ? losses[i].name : NULL; }
+const char *ep_loss_help(int i) { return i < LOSSES ? losses[i].help : NULL; }
+
+ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *config) {
+  int l = 0, s = 0;
+  EP_TRY(ep_options_name(&l, NULL, "loss", config->loss, ep_loss_name));
+  EP_TRY(ep_options_name(&s, NULL, "similarity", config->similarity, ep_similarity_name));
+  if (losses[l].similarity >= 0) s = losses[l].similarity;
+  *out = (ep_objective){.loss = &losses[l], .similarity = &ep_similarities[s], .config = *config};
+  return EP_OK;
+}
+
+bool ep_objective_needs_negatives(const ep_objective *o) { return o->loss->needs_negatives; }
+bool ep_objective_positives_only(const ep_objective *o) {
+  return o->loss->positives_only || o->loss->view || o->loss->every_view;
+}
+
+ep_status ep_objective_check(const ep_objective *o, const ep_pairs *pairs) {
+  const char *name = o->loss->name;
+  EP_CHECK(pairs->anchors >= 1, EP_ERR_INPUT, "there are no pairs");
+  for (ptrdiff_t n = 0; n < pairs->anchors; n++) {
+    const ptrdiff_t k0 = pairs->start[n], k1 = pairs->start[n + 1];
+    EP_CHECK(k1 > k0 && pairs->sign[k0] > 0, EP_ERR_INPUT, "anchor %td has no positive", n);
+    EP_CHECK(!o->loss->needs_negatives || pairs->all_others || pairs->sign[k1 - 1] < 0,
+             EP_ERR_INPUT, "loss %s needs negatives; anchor %td has none (see --pairs)", name, n);
+    EP_CHECK(!o->loss->positives_only || pairs->sign[k1 - 1] > 0, EP_ERR_INPUT,
+             "loss %s takes positives only; anchor %td has a negative", name, n);
+  }
+  EP_CHECK(!o->loss->positives_only || !pairs->all_others, EP_ERR_INPUT,
+           "loss %s takes positives only (use --pairs positives)", name);
+  const bool batch = o->loss->view || o->loss->every_view || pairs->all_others;
+  EP_CHECK(!batch || pairs->anchors >= 2, EP_ERR_INPUT, "%s needs at least two anchors",
+           o->loss->view || o->loss->every_view ? name : "--pairs all");
+  return EP_OK;
+}
+
+static double dot(const double *a, const double *b, ptrdiff_t n) {
+  double sum = 0;
+  for (ptrdiff_t j = 0; j < n; j++) sum += a[j] * b[j];
+  return sum;
+}
+
+static void add(double *y, double c, const double *x, ptrdiff_t n) {
+  for (ptrdiff_t j = 0; j < n; j++) y[j] += c * x[j];
+}
+
+/* L = 1/N sum_n l(s_n1 .. s_nQ), listed pairs */
+static ep_status listed(double *loss, ep_work *work, const ep_mat *dU, const ep_mat *U,
+                        const ep_pairs *pairs, const ep_objective *o) {
+  const ptrdiff_t most = ep_pairs_most_partners(pairs), z = U->cols;
+  const double share = 1 / (double)pairs->anchors;
+  double *s, *ds, sum = 0;
+  EP_TRY(ep_work_get(work, &s, most, sizeof *s));
+  EP_TRY(ep_work_get(work, &ds, most, sizeof *ds));
+  for (ptrdiff_t n = 0; n < pairs->anchors; n++) {
+    const ptrdiff_t k0 = pairs->start[n], count = pairs->start[n + 1] - k0;
+    const double *u = ep_d(U, pairs->anchor[n], 0);
+    for (ptrdiff_t q = 0; q < count; q++) s[q] = dot(u, ep_d(U, pairs->partner[k0 + q], 0), z);
+    sum += o->loss->pair(ds, s, pairs->sign + k0, count, &o->config);
+    for (ptrdiff_t q = 0; q < count; q++) {
+      const ptrdiff_t m = pairs->partner[k0 + q];
+      add(ep_d(dU, pairs->anchor[n], 0), share * ds[q], ep_d(U, m, 0), z);
+      add(ep_d(dU, m, 0), share * ds[q], u, z);
+    }
+  }
+  *loss = sum * share;
+  return EP_OK;
+}
+
+/* l of one view with all 2n views (first the anchors, then their positives). Its twin is the positive,
+ * every view of another anchor a negative. The row s of similarities becomes dl/ds, 0 where there is
+ * no pair. */
+static double all_row(double *s, double *ds, const signed char *sign, ptrdiff_t self, ptrdiff_t n,
+                      const ep_objective *o) {
+  const ptrdiff_t twin = self < n ? self + n : self - n;
+  const ptrdiff_t low = self < n ? self : twin, high = low + n;
+  const double positive = s[twin];
+  /* positive in front, then the others: self and twin leave the row */
+  memmove(s + low, s + low + 1, (size_t)(n - 1) * sizeof *s);
+  memmove(s + high - 1, s + high + 1, (size_t)(2 * n - high - 1) * sizeof *s);
+  memmove(s + 1, s, (size_t)(2 * n - 2) * sizeof *s);
+  s[0] = positive;
+  const double l = o->loss->pair(ds, s, sign, 2 * n - 1, &o->config);
+  memcpy(s, ds + 1, (size_t)low * sizeof *s);
+  memcpy(s + low + 1, ds + 1 + low, (size_t)(n - 1) * sizeof *s);
+  memcpy(s + high + 1, ds + high, (size_t)(2 * n - high - 1) * sizeof *s);
+  s[self] = 0;
+  s[twin] = ds[0];
+  return l;
+}
+
+/* L = mean over anchor views of l(s with every other view), in blocks of rows */
+static ep_status all_views(double *loss, ep_work *work, const ep_mat *dY, const ep_mat *Y,
+                           ptrdiff_t anchors, const ep_objective *o) {
+  enum { ROWS = 256 };
+  const ptrdiff_t views = Y->rows, as_anchor = o->loss->every_view ? views : anchors;
+  const double share = 1 / (double)as_anchor;
+  ep_mat S, dS;
+  double *l, sum = 0;
+  signed char *sign;
+  EP_TRY(ep_work_mat(work, &S, EP_DOUBLE, ROWS < as_anchor ? ROWS : as_anchor, views));
+  EP_TRY(ep_work_mat(work, &dS, EP_DOUBLE, omp_get_max_threads(), views));
+  EP_TRY(ep_work_get(work, &l, ROWS, sizeof *l));
+  EP_TRY(ep_work_get(work, &sign, views, sizeof *sign));
+  memset(sign, -1, (size_t)views);
+  sign[0] = 1;
+  for (ptrdiff_t i = 0; i < as_anchor; i += ROWS) {
+    const ptrdiff_t n = as_anchor - i < ROWS ? as_anchor - i : ROWS;
+    const ep_mat s = ep_mat_rows(&S, 0, n), y = ep_mat_rows(Y, i, n), dy = ep_mat_rows(dY, i, n);
+    ep_mat_mul(&s, 1, &y, EP_N, Y, EP_T, 0);
+#pragma omp parallel for schedule(static)
+    for (ptrdiff_t r = 0; r < n; r++)
+      l[r] = all_row(ep_d(&s, r, 0), ep_d(&dS, omp_get_thread_num(), 0), sign, i + r, anchors, o);
+    for (ptrdiff_t r = 0; r < n; r++) sum += l[r];
+    ep_mat_mul(&dy, share, &s, EP_N, Y, EP_N, 1);
+    ep_mat_mul(dY, share, &s, EP_T, &y, EP_N, 1);
+  }
+  *loss = sum * share;
+  return EP_OK;
+}
+
+/* rows of the two views: anchor n in row n, its first positive in row N + n */
+static ptrdiff_t view_point(const ep_pairs *pairs, ptrdiff_t row) {
+  const ptrdiff_t n = pairs->anchors;
+  return row < n ? pairs->anchor[row] : pairs->partner[pairs->start[row - n]];
+}
+
+static ep_status views(double *loss, ep_work *work, const ep_mat *dU, const ep_mat *U,
+                       const ep_pairs *pairs, const ep_objective *o) {
+  const ptrdiff_t n = pairs->anchors, z = U->cols;
+  ep_mat Y, dY;
+  EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, 2 * n, z));
+  EP_TRY(ep_work_mat(work, &dY, EP_DOUBLE, 2 * n, z));
+  for (ptrdiff_t i = 0; i < 2 * n; i++)
+    memcpy(ep_d(&Y, i, 0), ep_d(U, view_point(pairs, i), 0), (size_t)z * sizeof(double));
+  if (o->loss->view) {
+    const ep_mat A = ep_mat_rows(&Y, 0, n), B = ep_mat_rows(&Y, n, n);
+    const ep_mat dA = ep_mat_rows(&dY, 0, n), dB = ep_mat_rows(&dY, n, n);
+    EP_TRY(o->loss->view(loss, work, &dA, &dB, &A, &B, &o->config));
+  } else {
+    EP_TRY(all_views(loss, work, &dY, &Y, n, o));
+  }
+  for (ptrdiff_t i = 0; i < 2 * n; i++)
+    add(ep_d(dU, view_point(pairs, i), 0), 1, ep_d(&dY, i, 0), z);
+  return EP_OK;
+}
+
+static ep_status value(double *loss, ep_work *work, const ep_mat *dF, const ep_mat *F,
+                       const ep_pairs *pairs, const ep_objective *o) {
+  ep_mat U, dU;
+  EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, F->rows, F->cols));
+  if (dF) dU = *dF, ep_mat_fill(dF, 0);
+  else EP_TRY(ep_work_mat(work, &dU, EP_DOUBLE, F->rows, F->cols));
+  o->similarity->forward(&U, F, o->config.delta);
+  const bool batch = o->loss->view || o->loss->every_view || pairs->all_others;
+  EP_TRY((batch ? views : listed)(loss, work, &dU, &U, pairs, o));
+  if (dF) o->similarity->backward(dF, F, o->config.delta);
+  return EP_OK;
+}
+
+ep_status ep_objective_value(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
+                             const ep_objective *o) {
+  EP_CHECK(F->rows == pairs->points, EP_ERR_SHAPE, "%td points, but pairs of %td", F->rows,
+           pairs->points);
+  ep_work work = {0};
+  const ep_status st = value(loss, &work, dF, F, pairs, o);
+  ep_work_free(&work);
+  return st;
+}

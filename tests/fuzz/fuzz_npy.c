@@ -1,0 +1,30 @@
+/* .npy as an array and as a text */
+#include "core/mem.h"
+#include "data/parse.h"
+
+#include <stdlib.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
+
+static volatile double sink; /* the sum of all values: without a use clang leaves the call out */
+
+static void use(ep_array *a) {
+  double sum = 0;
+  const ptrdiff_t n = ep_array_count(a);
+  for (ptrdiff_t i = 0; i < n; i++) sum += ep_array_value(a, i);
+  sink = sum;
+  ep_array_free(a);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
+  ep_array a;
+  char *text;
+  if (!ep_parse_npy(&a, bytes, size, "x.npy")) use(&a);
+  if (!ep_parse_npy_text(&text, bytes, size, "x.npy")) {
+    for (const char *p = text; *p; p++) sink = *p;
+    ep_release(text);
+  }
+  sink = ep_npy_is_numeric(bytes, size);
+  if (ep_mem_current() != 0) abort();
+  return 0;
+}

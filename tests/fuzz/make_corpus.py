@@ -1,0 +1,81 @@
+#!/usr/bin/python3
+"""Writes the seeds of the fuzz targets to corpus/<target>/, a few small files each."""
+import io
+import pathlib
+import struct
+import zipfile
+
+import numpy as np
+
+HERE = pathlib.Path(__file__).resolve().parent / "corpus"
+
+
+def put(target, name, data):
+    folder = HERE / target
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_bytes(data)
+
+
+def npy(array, version=None):
+    out = io.BytesIO()
+    np.lib.format.write_array(out, np.asarray(array), version=version)
+    return out.getvalue()
+
+
+def idx(kind, array, dtype):
+    array = np.asarray(array)
+    head = struct.pack(">BBBB", 0, 0, kind, array.ndim)
+    return head + struct.pack(f">{array.ndim}I", *array.shape) + array.astype(dtype).tobytes()
+
+
+def npz(members, method):
+    """A fixed date, so that running this twice gives the same files."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", method) as z:
+        for name, data in members.items():
+            z.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), data, compress_type=method)
+    return out.getvalue()
+
+
+small = np.arange(6).reshape(2, 3)
+for name, dtype in [("f4", "<f4"), ("f8", "<f8"), ("u1", "|u1"), ("i4", "<i4"), ("i8", "<i8")]:
+    put("npy", name, npy(small.astype(dtype)))
+put("npy", "fortran", npy(np.asfortranarray(small.astype("<f4"))))
+put("npy", "big_endian", npy(small.astype(">f8")))
+put("npy", "scalar", npy(np.float64(1.5)))
+put("npy", "empty", npy(np.zeros((0, 3))))
+put("npy", "version2", npy(small.astype("<f4"), (2, 0)))
+put("npy", "version3", npy(small.astype("<f4"), (3, 0)))
+put("npy", "text", npy(np.array('{"width": 10, "name": "é€😀"}')))
+put("npy", "bytes", npy(np.array(b"abc")))
+put("npy", "records", npy(np.zeros(2, [("a", "<f8"), ("b", "<i4")])))
+
+put("idx", "u8", idx(0x08, small, ">u1"))
+put("idx", "i16", idx(0x0B, small, ">i2"))
+put("idx", "i32", idx(0x0C, small, ">i4"))
+put("idx", "f32", idx(0x0D, small, ">f4"))
+put("idx", "f64", idx(0x0E, small, ">f8"))
+put("idx", "labels", idx(0x08, [1, 2, 3], ">u1"))
+put("idx", "cut", idx(0x08, small, ">u1")[:-1])
+put("idx", "huge", struct.pack(">BBBB3I", 0, 0, 0x0E, 3, 2**32 - 1, 2**32 - 1, 2**32 - 1))
+
+put("csv", "comma", b"1,2\n3,4\n")
+put("csv", "header", b"a,b\r\n1.5e3;2\r\n")
+put("csv", "blank", b"# note\n 1  -2.5\n\n3 4e-3")
+put("csv", "tab", b"x\ty\n1\tnan\n-inf\t2\n")
+put("csv", "quotes", b'"a";"b"\n"1";" 2 "\n')
+put("csv", "digits", b"3.14159265358979323846264338327950288\n1e-320\n9007199254740993\n")
+put("csv", "ragged", b"1,2,3,4\n5\n6,7\n")
+
+record = bytes([3]) + bytes(range(256)) * 12
+put("cifar", "one", record)
+put("cifar", "label10", bytes([10]) + record[1:])
+put("cifar", "idx", idx(0x08, small, ">u1"))
+put("cifar", "csv", b"1,2\n3,4\n")
+put("cifar", "npy", npy(small.astype("<f4")))
+
+members = {"X.npy": npy(small.astype("<f4")), "config.npy": npy(np.array("{}"))}
+put("npz", "stored", npz(members, zipfile.ZIP_STORED))
+put("npz", "deflated", npz(members, zipfile.ZIP_DEFLATED))
+put("npz", "several", npz({"V.npy": npy(small), "W.npy": npy(small)}, zipfile.ZIP_STORED))
+put("npz", "note", npz({"note.txt": b"hello"}, zipfile.ZIP_DEFLATED))

@@ -1,0 +1,148 @@
+/* Matrices: products, norms, copies between precisions, QR, symmetric eigenproblems, scratch. */
+#include "core/mem.h"
+#include "random_mat.h"
+
+#include <eigenpair/subspace.h>
+
+static void products(void **state) {
+  (void)state;
+  for (int prec = 0; prec < 2; prec++)
+    for (int ta = 0; ta < 2; ta++)
+      for (int tb = 0; tb < 2; tb++) {
+        ep_mat A = random_mat((ep_precision)prec, ta ? 4 : 3, ta ? 3 : 4, 1);
+        ep_mat B = random_mat((ep_precision)prec, tb ? 5 : 4, tb ? 4 : 5, 2);
+        ep_mat C = random_mat((ep_precision)prec, 3, 5, 3),
+               D = random_mat((ep_precision)prec, 3, 5, 3);
+        ep_mat_mul(&C, 2, &A, ta ? EP_T : EP_N, &B, tb ? EP_T : EP_N, 0.5);
+        for (int i = 0; i < 3; i++)
+          for (int j = 0; j < 5; j++) {
+            double sum = 0.5 * ep_get(&D, i, j);
+            for (int k = 0; k < 4; k++)
+              sum += 2 * ep_get(&A, ta ? k : i, ta ? i : k) * ep_get(&B, tb ? j : k, tb ? k : j);
+            CHECK_NEAR(ep_get(&C, i, j), sum, prec ? 1e-14 : 1e-5);
+          }
+        ep_mat_free(&A);
+        ep_mat_free(&B);
+        ep_mat_free(&C);
+        ep_mat_free(&D);
+      }
+}
+
+/* Sums do not depend on where pieces end, and are in double. */
+static void sums(void **state) {
+  (void)state;
+  ep_mat A = random_mat(EP_SINGLE, 3, 9000, 1), B = random_mat(EP_SINGLE, 3, 9000, 2);
+  double norm = 0, distance = 0, top = 0;
+  for (ptrdiff_t i = 0; i < 3; i++)
+    for (ptrdiff_t j = 0; j < 9000; j++) {
+      const double a = ep_get(&A, i, j), d = a - ep_get(&B, i, j);
+      norm += a * a;
+      distance += d * d;
+      top = fmax(top, fabs(a));
+    }
+  CHECK_NEAR(ep_mat_norm2(&A), norm, 1e-12 * norm);
+  CHECK_NEAR(ep_mat_distance2(&A, &B), distance, 1e-12 * distance);
+  CHECK_NEAR(ep_mat_max(&A), top, 0);
+  ep_mat_axpy(&A, -1, &B);
+  CHECK_NEAR(ep_mat_norm2(&A), distance, 1e-6 * distance);
+  ep_set(&A, 1, 5, NAN);
+  assert_true(isnan(ep_mat_max(&A)) && isnan(ep_mat_norm2(&A)));
+  ep_mat_free(&A);
+  ep_mat_free(&B);
+}
+
+/* Views of rows and columns are parts of the same memory. */
+static void views(void **state) {
+  (void)state;
+  ep_mat A = random_mat(EP_DOUBLE, 6, 5, 1), S;
+  const ep_mat R = ep_mat_rows(&A, 2, 3), C = ep_mat_cols(&R, 1, 2);
+  CHECK_NEAR(ep_get(&C, 1, 1), ep_get(&A, 3, 2), 0);
+  ep_mat_fill(&C, 4);
+  CHECK_NEAR(ep_get(&A, 4, 2), 4, 0);
+  assert_true(ep_get(&A, 4, 3) != 4);
+  CHECK_OK(ep_mat_new(&S, EP_SINGLE, 3, 2));
+  ep_mat_copy(&S, &C);
+  CHECK_NEAR(ep_get(&S, 2, 1), 4, 0);
+  ep_mat_free(&A);
+  ep_mat_free(&S);
+}
+
+static void factorisations(void **state) {
+  (void)state;
+  enum { M = 9, N = 4 };
+  ep_mat A = random_mat(EP_DOUBLE, M, N, 1), Q = random_mat(EP_DOUBLE, M, N, 1), R, G, S;
+  double lambda[N];
+  CHECK_OK(ep_mat_new(&R, EP_DOUBLE, N, N));
+  CHECK_OK(ep_mat_new(&G, EP_DOUBLE, N, N));
+  CHECK_OK(ep_mat_new(&S, EP_DOUBLE, M, N));
+  CHECK_OK(ep_mat_qr(&Q, &R));
+  ep_mat_mul(&G, 1, &Q, EP_T, &Q, EP_N, 0);
+  ep_mat_mul(&S, 1, &Q, EP_N, &R, EP_N, 0);
+  CHECK_NEAR(mat_gap(&S, &A), 0, 1e-14);
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < N; j++) {
+      CHECK_NEAR(*ep_d(&G, i, j), i == j, 1e-14);
+      assert_true(i == j ? *ep_d(&R, i, j) > 0 : i < j || *ep_d(&R, i, j) == 0);
+    }
+  ep_mat_mul(&G, 1, &A, EP_T, &A, EP_N, 0);
+  ep_mat_mul(&R, 1, &A, EP_T, &A, EP_N, 0);
+  CHECK_OK(ep_mat_eig_sym(&G, lambda)); /* rows v_k of G:  R v_k = lambda_k v_k */
+  for (int k = 0; k < N; k++)
+    for (int i = 0; i < N; i++) {
+      double sum = 0;
+      for (int j = 0; j < N; j++) sum += *ep_d(&R, i, j) * *ep_d(&G, k, j);
+      CHECK_NEAR(sum, lambda[k] * *ep_d(&G, k, i), 1e-13);
+      assert_true(k == 0 || lambda[k] >= lambda[k - 1]);
+    }
+  ep_mat_free(&A);
+  ep_mat_free(&Q);
+  ep_mat_free(&R);
+  ep_mat_free(&G);
+  ep_mat_free(&S);
+}
+
+/* RankMe: r equal singular values have rank r; a zero matrix has none. */
+static void rankme(void **state) {
+  (void)state;
+  ep_mat F;
+  double rank;
+  CHECK_OK(ep_mat_new(&F, EP_SINGLE, 6, 4));
+  CHECK_OK(ep_rankme(&rank, &F));
+  CHECK_NEAR(rank, 0, 0);
+  for (int k = 0; k < 3; k++) ep_set(&F, k, k, -2);
+  CHECK_OK(ep_rankme(&rank, &F));
+  CHECK_NEAR(rank, 3, 1e-12);
+  ep_set(&F, 5, 3, 1); /* p = 2/7, 2/7, 2/7, 1/7 */
+  CHECK_OK(ep_rankme(&rank, &F));
+  CHECK_NEAR(rank, exp(3 * 2. / 7 * log(3.5) + log(7) / 7), 1e-12);
+  ep_mat_free(&F);
+}
+
+static void memory(void **state) {
+  (void)state;
+  const size_t before = ep_mem_current();
+  ep_work work = {0};
+  ep_mat A;
+  double *x;
+  CHECK_OK(ep_work_mat(&work, &A, EP_SINGLE, 10, 10));
+  CHECK_OK(ep_work_get(&work, &x, 7, sizeof *x));
+  CHECK_NEAR(x[6] + ep_get(&A, 9, 9), 0, 0);
+  assert_true(ep_mem_current() >= before + 456);
+  ep_work_free(&work);
+  assert_int_equal(ep_mem_current(), before);
+  CHECK_STATUS(ep_mat_new(&A, EP_DOUBLE, PTRDIFF_MAX / 8, 8), EP_ERR_ARG);
+  CHECK_STATUS(ep_mat_new(&A, EP_DOUBLE, -1, 8), EP_ERR_ARG);
+  assert_null(ep_alloc(PTRDIFF_MAX, 8));
+  ep_mem_peak_reset();
+  void *p = ep_alloc(1000, 1000);
+  ep_release(p);
+  assert_true(ep_mem_peak() >= before + 1000000 && ep_mem_current() == before);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(products),       cmocka_unit_test(sums),   cmocka_unit_test(views),
+      cmocka_unit_test(factorisations), cmocka_unit_test(rankme), cmocka_unit_test(memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

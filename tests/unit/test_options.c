@@ -1,0 +1,114 @@
+/* One table: defaults, flags, ranges, JSON there and back. */
+#include "check.h"
+
+#include <eigenpair/method.h>
+#include <string.h>
+
+static const char *colour(int i) {
+  static const char *const names[] = {"red", "green", NULL};
+  return names[i];
+}
+
+#define THING_OPTIONS(X, S)                         \
+  X(S, INT, big_count, "3", 1, 10, NULL, "a count") \
+  X(S, REAL, rate, "0.5", 0, 1, NULL, "a rate")     \
+  X(S, BYTES, memory, "1K", 0, 1e15, NULL, "bytes") \
+  X(S, FLAG, fast, NULL, 0, 0, NULL, "a flag")      \
+  X(S, NAME, colour, "red", 0, 0, colour, "a name") \
+  X(S, TEXT, path, "", 0, 0, NULL, "a path")        \
+  X(S, LIST, files, "", 0, 0, NULL, "files")
+typedef struct {
+  THING_OPTIONS(EP_OPT_FIELD, )
+} thing;
+static const ep_option table[] = {THING_OPTIONS(EP_OPT_ROW, thing){0}};
+
+static ep_status set(thing *t, const char *name, const char *value) {
+  const ep_option *row = ep_options_find(table, name);
+  assert_non_null(row);
+  return ep_options_set(row, t, value);
+}
+
+static void values(void **state) {
+  (void)state;
+  thing t;
+  ep_options_default(table, &t);
+  assert_int_equal(t.big_count, 3);
+  CHECK_NEAR(t.memory, 1024, 0);
+  assert_false(t.fast);
+  assert_string_equal(t.colour, "red");
+  CHECK_OK(set(&t, "big-count", "7"));
+  assert_int_equal(t.big_count, 7);
+  CHECK_OK(set(&t, "memory", "1.5G"));
+  CHECK_NEAR(t.memory, 1.5 * 1024 * 1024 * 1024, 0);
+  CHECK_OK(set(&t, "memory", "2MB"));
+  CHECK_NEAR(t.memory, 2097152, 0);
+  CHECK_OK(set(&t, "colour", "green:5"));
+  assert_string_equal(t.colour, "green:5");
+  CHECK_OK(set(&t, "files", "a"));
+  CHECK_OK(set(&t, "files", "b"));
+  assert_string_equal(t.files, "a\nb");
+  assert_null(ep_options_find(table, "big"));
+}
+
+static void refusals(void **state) {
+  (void)state;
+  static const struct {
+    const char *name, *value, *says;
+  } cases[] = {
+      {"big_count", "11", "out of range"},  {"big_count", "0", "out of range"},
+      {"big_count", "2.5", "whole number"}, {"big_count", "3x", "not a number"},
+      {"big_count", "", "not a number"},    {"rate", "nan", "not a number"},
+      {"rate", "inf", "not a number"},      {"rate", "-1", "out of range"},
+      {"memory", "4X", "K, M, G or T"},     {"colour", "blue", "red, green"},
+      {"colour", "redd", "red, green"},     {"path", "a\nb", "line break"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    thing t;
+    ep_options_default(table, &t);
+    CHECK_STATUS(set(&t, cases[i].name, cases[i].value), EP_ERR_ARG);
+    if (!strstr(ep_last_error(), cases[i].says)) fail_msg("%s", ep_last_error());
+  }
+  thing t;
+  static char longer[5000];
+  memset(longer, 'x', sizeof longer - 1);
+  ep_options_default(table, &t);
+  CHECK_STATUS(set(&t, "path", longer), EP_ERR_ARG);
+}
+
+/* Every option of a fit survives JSON, and every default is within its own range. */
+static void json(void **state) {
+  (void)state;
+  static ep_setup a, b;
+  json_t *object;
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  ep_setup_default(&a);
+  ep_setup_groups(groups, &a);
+  for (const ep_option_group *g = groups; g->table; g++)
+    for (const ep_option *o = g->table; o->name; o++)
+      if (o->def && *o->def) CHECK_OK(ep_options_set(o, g->config, o->def));
+  ep_setup_default(&a);
+  a.net.width = 321;
+  a.fit.rate = 0.1 + 0.2;
+  a.net.input_scale = true;
+  strcpy(a.net.activation, "leaky:0.2");
+  strcpy(a.pair.negatives, "x.npy\ny.npy");
+  CHECK_OK(ep_setup_to_json(&object, &a));
+  ep_setup_default(&b);
+  CHECK_OK(ep_setup_from_json(&b, object));
+  json_decref(object);
+  assert_memory_equal(&a.net, &b.net, sizeof a.net);
+  assert_memory_equal(&a.fit.rate, &b.fit.rate, sizeof a.fit.rate);
+  assert_string_equal(a.pair.negatives, b.pair.negatives);
+  object = json_pack("{s:s}", "width", "many");
+  assert_int_not_equal(ep_setup_from_json(&b, object), EP_OK);
+  json_decref(object);
+  object = json_pack("{s:[i]}", "width", 3);
+  assert_int_not_equal(ep_setup_from_json(&b, object), EP_OK);
+  json_decref(object);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(refusals),
+                                     cmocka_unit_test(json)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,40 @@
+#!/bin/sh
+# A file includes its own layer and lower ones only: core < data < model < ... < report < cli.
+# A header of include/eigenpair belongs to the layer of the source that implements it.
+set -eu
+cd "$(dirname "$0")/.."
+layers="core data model objective spectral kernel method theory probe report"
+headers="status:core matrix:core random:core options:core run:core packed:core
+  array:data augment:data synthetic:data pairs:data dataset:data
+  activation:model network:model objective:objective subspace:spectral method:method eigenpair:report"
+
+height() { # place of a layer in the list
+  n=0
+  for l in $layers; do n=$((n + 1)); [ "$l" = "$1" ] && echo $n && return; done
+  echo "check_layers: '$1' is no layer" >&2; exit 1
+}
+layer_of_header() {
+  for h in $headers; do [ "${h%%:*}" = "$1" ] && echo "${h#*:}" && return; done
+  echo "check_layers: include/eigenpair/$1.h is in no layer; add it to tools/check_layers.sh" >&2; exit 1
+}
+bad=0
+for f in src/*/*.c src/*/*.h include/eigenpair/*.h; do
+  case $f in src/*) mine=$(echo "$f" | cut -d/ -f2) ;; *) mine=$(layer_of_header "$(basename "$f" .h)") ;; esac
+  for i in $(sed -n 's/^ *# *include *[<"]\([^>"]*\)[>"].*/\1/p' "$f"); do
+    case $i in
+      eigenpair/*) theirs=$(layer_of_header "$(basename "$i" .h)") ;;
+      */*.h) theirs=${i%%/*}; case " $layers " in *" $theirs "*) ;; *) continue ;; esac ;;
+      *) continue ;;
+    esac
+    if [ "$(height "$theirs")" -gt "$(height "$mine")" ]; then
+      echo "$f ($mine) includes $i ($theirs): a higher layer"; bad=1
+    fi
+  done
+done
+# Only matrix.c (and run.c, for the thread count) knows BLAS and LAPACK; nothing prints or exits.
+if grep -lE '#include <(cblas|lapacke)\.h>' src/*/*.c | grep -vE 'core/(matrix|run)\.c'; then
+  echo "BLAS outside core/matrix.c"; bad=1
+fi
+if grep -nE '\b(printf|puts|abort|exit) *\(' src/*/*.c; then echo "the library prints or exits"; bad=1; fi
+[ $bad = 0 ] && echo "layers: clean"
+exit $bad
