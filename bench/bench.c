@@ -1,1 +1,34 @@
-int main(void) { return 0; }
+#include "bench.h"
+
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+double bench_now(void) { return omp_get_wtime(); }
+
+static int ascending(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+double bench_median(double *x, int n) {
+  qsort(x, (size_t)n, sizeof *x, ascending);
+  return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
+}
+
+void bench_must(ep_status st) {
+  if (st == EP_OK) return;
+  fprintf(stderr, "bench: %s\n", ep_last_error());
+  exit(1);
+}
+
+int main(int argc, char **argv) {
+  const char *peers = NULL;
+  for (int i = 1; i < argc; i++)
+    if (strcmp(argv[i], "--peers") == 0 && i + 1 < argc) peers = argv[++i];
+  const ep_run_config run = ep_run_default();
+  bench_must(ep_run_start(&run));
+  printf("eigenpair %s, %d threads\n\n", ep_version(), ep_run_threads());
+  bench_train(peers);
+  return 0;
+}

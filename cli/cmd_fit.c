@@ -59,6 +59,8 @@ static ep_status check_files(const ep_setup *setup) {
 
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   const ep_net_shape *n = &m->net.shape;
+  ep_objective objective;
+  if (ep_objective_parse(&objective, &s->objective)) return; /* it was read once already */
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->pair.anchors);
   print_count(stdout, (double)info->anchors);
   printf(" anchors, ");
@@ -67,8 +69,8 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf("network  %td", n->inputs);
   for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
   printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
-  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, s->objective.similarity,
-         s->objective.loss, s->fit.rate);
+  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method,
+         ep_objective_similarity(&objective), s->objective.loss, s->fit.rate);
   printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,
          info->seconds);
   if (info->epochs > 0) printf(" (%.3g ms an epoch)", 1e3 * info->seconds / (double)info->epochs);

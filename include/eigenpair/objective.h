@@ -8,14 +8,15 @@
 #include <eigenpair/options.h>
 #include <eigenpair/pairs.h>
 
-const char *ep_similarity_name(int i);
+const char *ep_similarity_name(int i);   /* dot, cosine */
+const char *ep_similarity_option(int i); /* auto, and those */
 const char *ep_loss_name(int i);
 const char *ep_loss_help(int i);
 
 #define EP_OBJECTIVE_OPTIONS(X, S)                                                              \
   X(S, NAME, loss, "linear", 0, 0, ep_loss_name, "what is minimised")                           \
-  X(S, NAME, similarity, "cosine", 0, 0, ep_similarity_name,                                    \
-    "of pairs; ntxent is always cosine, barlow and vicreg need none")                           \
+  X(S, NAME, similarity, "auto", 0, 0, ep_similarity_option,                                    \
+    "of pairs; auto: dot for spectral, none for barlow and vicreg, else cosine")                \
   X(S, REAL, delta, "0.01", 1e-12, 1e6, NULL, "cosine: added to every norm")                    \
   X(S, REAL, temperature, "0.5", 1e-6, 1e6, NULL, "softmax, ntxent: tau")                       \
   X(S, REAL, epsilon, "1", 0, 1e6, NULL, "softmax: weight of the positives in the denominator") \
@@ -43,8 +44,10 @@ typedef struct {
 ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *config);
 /* Do these pairs have what the loss needs (negatives, a positive for each anchor, two anchors)? */
 ep_status ep_objective_check(const ep_objective *objective, const ep_pairs *pairs);
-bool ep_objective_needs_negatives(const ep_objective *objective);
-bool ep_objective_positives_only(const ep_objective *objective);
+bool ep_objective_positives_only(
+    const ep_objective *objective); /* needs no negatives to be drawn */
+const char *ep_objective_similarity(
+    const ep_objective *objective); /* the one in use; "no" for none */
 
 /* *loss = L(F), dF = dL/dF (NULL: value only). F and dF are double, pairs->points x Z. */
 ep_status ep_objective_value(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,

@@ -5,9 +5,9 @@
 #include <stdint.h>
 
 enum {
-  EP_PANEL_ROWS = 6,    /* rows of L that share a list of columns */
-  EP_PANEL_COLS = 16,   /* at most so many columns of B pass through at once: two registers a row */
-  EP_PANEL_DEPTH = 1024 /* the depth is cut into chunks whose part of B stays in cache */
+  EP_PANEL_ROWS = 6,   /* rows of L that share a list of columns */
+  EP_PANEL_COLS = 16,  /* at most so many columns of B pass through at once: two registers a row */
+  EP_PANEL_DEPTH = 800 /* the depth is cut into chunks whose part of B stays in cache */
 };
 
 typedef struct {

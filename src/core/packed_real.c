@@ -1,7 +1,7 @@
 /* C = L B with L packed: C_rj = sum over the listed k of L_rk B_kj.
  *
- * The inner function keeps a tile of 6 x 16 sums (double: 6 x 8) in registers; per listed column it
- * loads one row of B and six numbers of L. Theory: dense work times the share of listed columns. */
+ * The inner function keeps a tile of 6 x 16 sums (double: 6 x 8) in registers; per listed column it loads one
+ * row of B and six numbers of L. Cost: the dense product's times the share of listed columns. */
 #include "core/packed.h"
 
 #include <omp.h>
@@ -27,29 +27,35 @@ void R(ep_side_values)(ep_side *side, const ep_mat *X, int transposed) {
   }
 }
 
-/* tile (MR x NR) = sum_k a_k b_{index k}' */
-static inline void tile_sum(real tile[MR * NR], const real *a, const uint16_t *index,
-                            ptrdiff_t count, const real *B) {
-#if defined __clang__ || !defined __GNUC__
-  vec c[MR][NV] = {0};
-#else
-  vec c[MR][NV];
-  memset(c, 0, sizeof c);
-#endif
+/* tile (MR x NR) = sum_k a_k b_{index k}', for the first `wide` vectors of a row of B */
+static inline __attribute__((always_inline)) void sum_wide(real *tile, const real *a,
+                                                           const uint16_t *index, ptrdiff_t count,
+                                                           const real *B, const int wide) {
+  vec c[MR][NV] = {{{0}}};
   for (ptrdiff_t e = 0; e < count; e++, a += MR) {
     const vec *b = (const vec *)(B + (ptrdiff_t)index[e] * NR);
 #pragma GCC unroll 6
     for (int r = 0; r < MR; r++)
-#pragma GCC unroll 4
-      for (int v = 0; v < NV; v++) c[r][v] += a[r] * b[v];
+#pragma GCC unroll 2
+      for (int v = 0; v < wide; v++) c[r][v] += a[r] * b[v];
   }
-  memcpy(tile, c, sizeof c);
+#pragma GCC unroll 6
+  for (int r = 0; r < MR; r++)
+#pragma GCC unroll 2
+    for (int v = 0; v < wide; v++) ((vec *)tile)[r * NV + v] = c[r][v];
+}
+
+/* the last panel may be narrower */
+static void tile_sum(real *tile, const real *a, const uint16_t *index, ptrdiff_t count,
+                     const real *B, ptrdiff_t cols) {
+  if (cols > LANES) sum_wide(tile, a, index, count, B, 2);
+  else sum_wide(tile, a, index, count, B, 1);
 }
 
 /* B_kj = V[j][k], a panel of NR columns after the other; columns past the end are zero */
 static void pack_transposed(real *B, const ep_mat *V, ptrdiff_t j0, ptrdiff_t panels, ptrdiff_t k0,
                             ptrdiff_t depth) {
-  enum { STRIP = 64 }; /* a strip of all 16 columns stays in the first-level cache */
+  enum { STRIP = 64 }; /* a strip of all columns stays in the first-level cache */
   for (ptrdiff_t p = 0; p < panels; p++, B += depth * NR)
     for (ptrdiff_t s0 = 0; s0 < depth; s0 += STRIP)
       for (int c = 0; c < NR; c++) {
@@ -110,16 +116,15 @@ void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
       pack_transposed(B, V, j0, wide, k0, depth);
-      for (ptrdiff_t p = L->panels * g / s.groups; p < L->panels * (g + 1) / s.groups; p++) {
-        const ptrdiff_t first = L->start[chunk * L->panels + p];
-        const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
-        for (ptrdiff_t w = 0; w < wide; w++) {
-          real tile[MR * NR];
+      for (ptrdiff_t w = 0; w < wide; w++)
+        for (ptrdiff_t p = L->panels * g / s.groups; p < L->panels * (g + 1) / s.groups; p++) {
+          const ptrdiff_t first = L->start[chunk * L->panels + p];
+          const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
+          real tile[MR * NR] = {0};
           tile_sum(tile, (const real *)L->value + first * MR, L->index + first, count,
-                   B + w * depth * NR);
+                   B + w * depth * NR, V->rows - j0 - w * NR);
           store_rows(A, alpha, L->order + p * MR, j0 + w * NR, tile, chunk > 0);
         }
-      }
     }
   }
 }
@@ -153,16 +158,15 @@ void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
       pack_straight(Bp, B, j0, wide, k0, depth);
-      for (ptrdiff_t p = p0; p < p1; p++) {
-        const ptrdiff_t first = L->start[chunk * L->panels + p];
-        const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
-        for (ptrdiff_t w = 0; w < wide; w++) {
-          real tile[MR * NR], *c = C + w * c_size + (p - p0) * MR * NR;
+      for (ptrdiff_t w = 0; w < wide; w++)
+        for (ptrdiff_t p = p0; p < p1; p++) {
+          const ptrdiff_t first = L->start[chunk * L->panels + p];
+          const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
+          real tile[MR * NR] = {0}, *c = C + w * c_size + (p - p0) * MR * NR;
           tile_sum(tile, (const real *)L->value + first * MR, L->index + first, count,
-                   Bp + w * depth * NR);
+                   Bp + w * depth * NR, B->cols - j0 - w * NR);
           for (int i = 0; i < MR * NR; i++) c[i] += tile[i];
         }
-      }
     }
     for (ptrdiff_t w = 0; w < wide; w++)
       store_transposed(G, alpha, C + w * c_size, L, p0, p1, j0 + w * NR, beta);

@@ -13,7 +13,8 @@ struct ep_loss {
   const char *name, *help;
   ep_pair_loss *pair;
   ep_view_loss *view;
-  int similarity;       /* the only one it takes, or -1 */
+  int similarity;       /* the one it is defined with */
+  bool other;           /* it can take the other one too */
   bool needs_negatives; /* of the pairs */
   bool positives_only;  /* negatives make no sense */
   bool every_view;      /* both views are anchors, all other views negatives (NT-Xent) */

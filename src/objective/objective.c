@@ -7,11 +7,16 @@
 const ep_option ep_objective_options[] = {EP_OBJECTIVE_OPTIONS(EP_OPT_ROW, ep_objective_config){0}};
 
 static const ep_loss losses[] = {
-    {.name = "linear", .help = "- sum a s", .pair = ep_loss_linear, .similarity = -1},
+    {.name = "linear",
+     .help = "- sum a s",
+     .pair = ep_loss_linear,
+     .similarity = EP_COSINE,
+     .other = true},
     {.name = "softmax",
      .help = "InfoNCE",
      .pair = ep_loss_softmax,
-     .similarity = -1,
+     .similarity = EP_COSINE,
+     .other = true,
      .needs_negatives = true},
     {.name = "ntxent",
      .help = "SimCLR: InfoNCE over all views",
@@ -21,14 +26,16 @@ static const ep_loss losses[] = {
     {.name = "spectral",
      .help = "- 2 s(+) + s(-)^2",
      .pair = ep_loss_spectral,
-     .similarity = -1,
+     .similarity = EP_DOT,
+     .other = true,
      .needs_negatives = true},
     {.name = "barlow", .help = "Barlow Twins", .view = ep_loss_barlow, .similarity = EP_DOT},
     {.name = "vicreg", .help = "VICReg", .view = ep_loss_vicreg, .similarity = EP_DOT},
     {.name = "noncontrastive",
      .help = "- sum s over positives",
      .pair = ep_loss_linear,
-     .similarity = -1,
+     .similarity = EP_COSINE,
+     .other = true,
      .positives_only = true},
 };
 enum { LOSSES = sizeof losses / sizeof *losses };
@@ -39,15 +46,23 @@ const char *ep_loss_help(int i) { return i < LOSSES ? losses[i].help : NULL; }
 ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *config) {
   int l = 0, s = 0;
   EP_TRY(ep_options_name(&l, NULL, "loss", config->loss, ep_loss_name));
-  EP_TRY(ep_options_name(&s, NULL, "similarity", config->similarity, ep_similarity_name));
-  if (losses[l].similarity >= 0) s = losses[l].similarity;
-  *out = (ep_objective){.loss = &losses[l], .similarity = &ep_similarities[s], .config = *config};
+  EP_TRY(ep_options_name(&s, NULL, "similarity", config->similarity, ep_similarity_option));
+  const bool open = s > 0 && !losses[l].view; /* losses of two views have no similarity to choose */
+  const int chosen = open ? s - 1 : losses[l].similarity;
+  EP_CHECK(losses[l].other || chosen == losses[l].similarity, EP_ERR_ARG,
+           "loss %s is defined with another similarity; leave --similarity %s out", losses[l].name,
+           config->similarity);
+  *out =
+      (ep_objective){.loss = &losses[l], .similarity = &ep_similarities[chosen], .config = *config};
   return EP_OK;
 }
 
-bool ep_objective_needs_negatives(const ep_objective *o) { return o->loss->needs_negatives; }
 bool ep_objective_positives_only(const ep_objective *o) {
   return o->loss->positives_only || o->loss->view || o->loss->every_view;
+}
+
+const char *ep_objective_similarity(const ep_objective *o) {
+  return o->loss->view ? "no" : o->similarity->name;
 }
 
 ep_status ep_objective_check(const ep_objective *o, const ep_pairs *pairs) {
@@ -61,11 +76,14 @@ ep_status ep_objective_check(const ep_objective *o, const ep_pairs *pairs) {
     EP_CHECK(!o->loss->positives_only || pairs->sign[k1 - 1] > 0, EP_ERR_INPUT,
              "loss %s takes positives only; anchor %td has a negative", name, n);
   }
+  const bool views = o->loss->view || o->loss->every_view;
+  for (ptrdiff_t n = 0; views && n < pairs->anchors; n++)
+    EP_CHECK(pairs->start[n + 1] - pairs->start[n] == 1, EP_ERR_INPUT,
+             "loss %s takes two views of a point: one positive and no negatives an anchor", name);
   EP_CHECK(!o->loss->positives_only || !pairs->all_others, EP_ERR_INPUT,
            "loss %s takes positives only (use --pairs positives)", name);
-  const bool batch = o->loss->view || o->loss->every_view || pairs->all_others;
-  EP_CHECK(!batch || pairs->anchors >= 2, EP_ERR_INPUT, "%s needs at least two anchors",
-           o->loss->view || o->loss->every_view ? name : "--pairs all");
+  EP_CHECK((!views && !pairs->all_others) || pairs->anchors >= 2, EP_ERR_INPUT,
+           "%s needs at least two anchors", views ? name : "--pairs all");
   return EP_OK;
 }
 

@@ -43,6 +43,8 @@ const ep_similarity ep_similarities[] = {
     [EP_COSINE] = {"cosine", cosine_forward, cosine_backward},
 };
 
+const char *ep_similarity_option(int i) { return i == 0 ? "auto" : ep_similarity_name(i - 1); }
+
 const char *ep_similarity_name(int i) {
   return i < EP_SIMILARITIES ? ep_similarities[i].name : NULL;
 }

@@ -1,0 +1,11 @@
+#pragma once
+/* Benches print, in one run, what was measured beside the physical limit (the products alone) and beside
+ * what a user would run instead. */
+#include <eigenpair/eigenpair.h>
+
+void bench_train(const char *peers); /* peers: a script to run the same epoch in, or NULL */
+
+/* ---- bench.c */
+double bench_now(void);
+double bench_median(double *x, int n); /* sorts x */
+void bench_must(ep_status st);         /* ends the program on an error */
