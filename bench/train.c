@@ -103,7 +103,7 @@ static timing measure(const ep_points *p, long width) {
   bench_must(ep_net_start(&net, &s.net, p->X.cols, 0, EP_SINGLE));
   bench_must(ep_net_new(&grad, &net.shape, EP_SINGLE));
   bench_must(ep_packed_new(&X, &p->X, 1e6));
-  bench_must(ep_stream_new(&stream, &p->X, &net.shape, 1e6, true, 8e9));
+  bench_must(ep_stream_new(&stream, &p->X, &net.shape, 1e6, EP_PASS_BACKWARD, 8e9));
   bench_must(ep_mat_new(&A, EP_SINGLE, p->X.rows, width));
   bench_must(ep_mat_new(&F, EP_SINGLE, p->X.rows, net.shape.outputs));
   s.fit.epochs = repeats + 1;

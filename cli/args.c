@@ -53,6 +53,7 @@ ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const
     const ep_option *row = NULL;
     const ep_option_group *g = groups;
     for (; g->table && !(row = ep_options_find(g->table, name)); g++) {}
+    EP_CHECK(name[0], EP_ERR_ARG, "'%s' names no option", argv[i]);
     if (!row) return unknown(groups, name);
     if (row->kind == EP_OPT_FLAG) {
       EP_CHECK(!value, EP_ERR_ARG, "--%s takes no value", name);

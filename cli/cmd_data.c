@@ -1,5 +1,4 @@
 #include "commands.h"
-#include "core/file.h"
 #include "core/mem.h"
 
 #include <math.h>
@@ -210,7 +209,8 @@ static ep_status write_set(const setup_data *s, const ep_dataset *set) {
 static ep_status convert(const setup_data *s) {
   ep_dataset set;
   EP_CHECK(s->files.out[0], EP_ERR_ARG, "give --out FILE");
-  EP_TRY(ep_file_check_writable(s->files.out));
+  const char *const outputs[] = {s->files.out, s->files.labels_out, NULL};
+  EP_TRY(check_outputs(outputs));
   EP_TRY(ep_dataset_load(&set, &s->data, &s->run));
   const ep_status st = write_set(s, &set);
   ep_dataset_free(&set);

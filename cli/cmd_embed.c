@@ -1,5 +1,4 @@
 #include "commands.h"
-#include "core/file.h"
 
 #include <string.h>
 
@@ -77,8 +76,8 @@ ep_status cmd_embed(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
-  EP_TRY(ep_file_check_writable(s.embed.out));
-  if (s.embed.labels_out[0]) EP_TRY(ep_file_check_writable(s.embed.labels_out));
+  const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
+  EP_TRY(check_outputs(outputs));
   EP_TRY(ep_run_start(&s.run));
   EP_TRY(ep_model_load(&model, s.embed.model, ep_run_precision(&s.run)));
   const ep_status st = embed(&s, &model, &set, &E);

@@ -1,5 +1,4 @@
 #include "commands.h"
-#include "core/file.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,12 +46,10 @@ static ep_status read_options(ep_setup *setup, cli_config *cli, int argc, char *
 
 static ep_status check_files(const ep_setup *setup) {
   char checkpoint[1100];
-  EP_TRY(ep_file_check_writable(setup->files.out));
-  if (setup->files.history[0]) EP_TRY(ep_file_check_writable(setup->files.history));
-  EP_CHECK(setup->files.every == 0 || setup->files.checkpoint[0] || setup->files.out[0], EP_ERR_ARG,
-           "--every needs --checkpoint");
   ep_checkpoint_path(checkpoint, setup);
-  return ep_file_check_writable(checkpoint);
+  EP_CHECK(setup->files.out[0], EP_ERR_ARG, "--out is empty; give the model a name");
+  const char *const outputs[] = {setup->files.out, setup->files.history, checkpoint, NULL};
+  return check_outputs(outputs);
 }
 
 /* ---- what a person sees */
@@ -113,13 +110,15 @@ static const char *pairs_for(const ep_objective *o) {
   return ep_objective_positives_only(o) ? "positives" : "triplet";
 }
 
-static ep_status interrupted(const ep_setup *s, const ep_fit_info *info) {
-  char path[1100];
+static ep_status interrupted(const ep_setup *s) {
+  char path[1100], words[3][2100];
+  const bool history = s->files.history[0];
   ep_checkpoint_path(path, s);
-  (void)info;
   return EP_FAIL(EP_ERR_INTERRUPTED,
-                 "interrupted; work saved, go on with: eigenpair fit --resume %s --out %s", path,
-                 s->files.out);
+                 "interrupted; work saved, go on with: eigenpair fit --resume %s --out %s%s%s",
+                 shell_word(words[0], path), shell_word(words[1], s->files.out),
+                 history ? " --history " : "",
+                 history ? shell_word(words[2], s->files.history) : "");
 }
 
 static ep_status fit(ep_setup *setup, const cli_config *cli, ep_points *points) {
@@ -130,7 +129,7 @@ static ep_status fit(ep_setup *setup, const cli_config *cli, ep_points *points) 
   EP_TRY(ep_points_load(points, &setup->data, &setup->pair, pairs_for(&objective), &setup->run));
   ep_status st = ep_fit(&model, &info, points, setup);
   if (!st) st = write_results(setup, cli, &model, &info);
-  if (st == EP_ERR_INTERRUPTED) st = interrupted(setup, &info);
+  if (st == EP_ERR_INTERRUPTED) st = interrupted(setup);
   ep_model_free(&model);
   ep_fit_info_free(&info);
   return st;

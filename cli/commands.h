@@ -43,6 +43,11 @@ void terminal_clear(void); /* removes the progress line */
 
 /* ---- output.c */
 
+/* Can these files be made, and are they all different? Empty names are passed over; NULL ends the list. */
+ep_status check_outputs(const char *const paths[]);
+/* The path as a shell takes it. */
+const char *shell_word(char out[2100], const char *path);
+
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
 json_t *machine_json(void);           /* cores, threads, memory, version */
 json_t *number_json(double x);        /* null where x is not finite */

@@ -1,5 +1,6 @@
 #include "commands.h"
 
+#include <errno.h>
 #include <string.h>
 
 static const command commands[] = {
@@ -27,11 +28,18 @@ static void overview(FILE *to) {
           "`eigenpair help COMMAND` says everything about one of them.\n");
 }
 
+/* What was printed has to have arrived. */
+static int finish(int status) {
+  if (fflush(stdout) == 0 && !ferror(stdout)) return status;
+  fprintf(stderr, "eigenpair: standard output cannot be written: %s\n", strerror(errno));
+  return status ? status : 1;
+}
+
 static int help(const command *c) {
-  if (!c) return overview(stdout), 0;
+  if (!c) return overview(stdout), finish(0);
   printf("eigenpair %s: %s\n", c->name, c->line);
   c->help(stdout);
-  return 0;
+  return finish(0);
 }
 
 static bool wants_help(int argc, char **argv) {
@@ -42,7 +50,7 @@ static bool wants_help(int argc, char **argv) {
 
 int main(int argc, char **argv) {
   if (argc < 2) return help(NULL);
-  if (strcmp(argv[1], "--version") == 0) return printf("eigenpair %s\n", ep_version()), 0;
+  if (strcmp(argv[1], "--version") == 0) return printf("eigenpair %s\n", ep_version()), finish(0);
   const bool asks = strcmp(argv[1], "help") == 0;
   if ((asks && argc == 2) || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return help(NULL);
@@ -56,5 +64,5 @@ int main(int argc, char **argv) {
   const ep_status st = c->run(argc - 1, argv + 1);
   terminal_clear();
   if (st) fprintf(stderr, "eigenpair %s: %s\n", c->name, ep_last_error());
-  return ep_status_exit(st);
+  return finish(ep_status_exit(st));
 }

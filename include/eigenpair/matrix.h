@@ -49,6 +49,9 @@ typedef enum { EP_N, EP_T } ep_trans;
 void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
                 ep_trans tb, double beta);
 
+/* G = alpha A A' + beta G, all of it, exactly symmetric (half the work of a product). */
+void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta);
+
 /* A (symmetric, double) -> its rows are eigenvectors; lambda ascending. */
 ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
 /* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with

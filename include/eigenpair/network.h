@@ -14,7 +14,7 @@
   X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")        \
   X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                          \
   X(S, INT, outputs, "10", 1, 1e6, NULL, "dimensions Z of the representation")   \
-  X(S, NAME, activation, "relu", 0, 0, ep_activation_name,                       \
+  X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                       \
     "activation; leaky:SLOPE and monomial:POWER take a parameter")               \
   X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)") \
   X(S, TEXT, init, "", 0, 0, NULL, "start from the weights V (or V1..VL) and W of this .npz")
@@ -53,10 +53,16 @@ ep_status ep_net_write(ep_npz *file, const ep_net *net);
 /* The points of a data matrix, streamed through a network in blocks that fit the memory given. */
 typedef struct ep_stream ep_stream; /* opaque; borrows X */
 
+typedef enum {
+  EP_PASS_FORWARD,  /* ep_stream_forward only: two layers of activations at a time */
+  EP_PASS_BACKWARD, /* and ep_stream_backward */
+  EP_PASS_TANGENT   /* and ep_stream_tangent */
+} ep_pass;
+
 /* `passes`: how often the points will go through (packing has to pay); `memory`: bytes for activations
  * and packed data together. Fails if not even one point fits. */
 ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *shape, double passes,
-                        bool backward, double memory);
+                        ep_pass pass, double memory);
 void ep_stream_free(ep_stream *s);
 ptrdiff_t ep_stream_block(const ep_stream *s); /* points a block */
 double ep_stream_density(const ep_stream *s); /* share of the first layer's work that zeros leave */
@@ -65,3 +71,5 @@ double ep_stream_density(const ep_stream *s); /* share of the first layer's work
 void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net);
 /* grad = sum_n (df(x_n)/dtheta)' dF_n, after a forward pass with the same weights. */
 void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF);
+/* dF (n x Z) = J(X) direction: the derivative of f along a direction of the weights. */
+void ep_stream_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net, const ep_net *direction);

@@ -49,6 +49,11 @@ bool ep_objective_positives_only(
 const char *ep_objective_similarity(
     const ep_objective *objective); /* the one in use; "no" for none */
 
+/* Fewest anchors a batch can have. */
+ptrdiff_t ep_objective_least_anchors(const ep_objective *objective, const ep_pairs *pairs);
+/* Bytes of scratch that ep_objective_value takes. */
+double ep_objective_memory(const ep_objective *objective, const ep_pairs *pairs, ptrdiff_t outputs);
+
 /* *loss = L(F), dF = dL/dF (NULL: value only). F and dF are double, pairs->points x Z. */
 ep_status ep_objective_value(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
                              const ep_objective *objective);

@@ -19,7 +19,7 @@ typedef enum {
   EP_OPT_REAL,  /* finite number */
   EP_OPT_BYTES, /* whole number with K, M, G or T behind it (powers of 1024) */
   EP_OPT_FLAG,  /* on when given; takes no value on the command line */
-  EP_OPT_NAME,  /* one of a list of names, perhaps with parameters behind a colon */
+  EP_OPT_NAME,  /* one of a list of names; hi = 1: parameters may follow behind a colon */
   EP_OPT_TEXT,  /* any text, such as a path */
   EP_OPT_LIST   /* texts; every use of the flag adds one; kept one a line */
 } ep_opt_kind;
@@ -60,6 +60,7 @@ ep_status ep_options_to_json(json_t *object, const ep_option *table, const void 
 /* Takes the members of `object` that the table knows; others are left to other tables. */
 ep_status ep_options_from_json(const ep_option *table, void *config, const json_t *object);
 void ep_options_help(const ep_option *table, FILE *to);
+void ep_options_flag(char out[64], const char *name); /* input_scale -> input-scale */
 
 /* "name" or "name:parameters" -> index of the name in the list, parameters behind the colon or NULL.
  * An unknown name is an error that lists the known ones. */

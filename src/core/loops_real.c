@@ -104,3 +104,13 @@ void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
     }
   }
 }
+
+/* g_ji = g_ij for j > i, in tiles that stay in cache */
+void R(ep_loop_mirror)(const ep_mat *G) {
+  enum { TILE = 32 };
+#pragma omp parallel for schedule(dynamic, 4) if (worth_threads(G))
+  for (ptrdiff_t i0 = 0; i0 < G->rows; i0 += TILE)
+    for (ptrdiff_t j0 = 0; j0 <= i0; j0 += TILE)
+      for (ptrdiff_t i = i0; i < i0 + TILE && i < G->rows; i++)
+        for (ptrdiff_t j = j0; j < j0 + TILE && j < i; j++) *at(G, i, j) = *at(G, j, i);
+}

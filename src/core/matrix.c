@@ -92,6 +92,19 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
                 beta, C->data, (int)C->ld);
 }
 
+void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
+  assert(G->rows == A->rows && G->cols == A->rows && G->prec == A->prec);
+  const int n = (int)A->rows, k = (int)A->cols, lda = (int)A->ld, ldg = (int)G->ld;
+  if (n == 0) return;
+  if (G->prec == EP_SINGLE)
+    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasNoTrans, n, k, (float)alpha, A->data, lda,
+                (float)beta, G->data, ldg);
+  else
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, n, k, alpha, A->data, lda, beta, G->data,
+                ldg);
+  EP_PICK(G->prec, ep_loop_mirror)(G);
+}
+
 ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda) {
   assert(A->rows == A->cols && A->prec == EP_DOUBLE);
   if (A->rows == 0) return EP_OK;

@@ -22,7 +22,7 @@ static bool same_name(const char *a, const char *b) {
   return *a == *b;
 }
 
-static void flag_spelling(char out[64], const char *name) {
+void ep_options_flag(char out[64], const char *name) {
   size_t i = 0;
   for (; name[i] && i < 63; i++) out[i] = name[i] == '_' ? '-' : name[i];
   out[i] = '\0';
@@ -83,7 +83,7 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   char flag[64];
   double v = 0;
   int unused;
-  flag_spelling(flag, o->name);
+  ep_options_flag(flag, o->name);
   switch (o->kind) {
     case EP_OPT_FLAG: *(ep_opt_FLAG *)at = strcmp(value, "false") != 0; return EP_OK;
     case EP_OPT_INT:
@@ -105,6 +105,8 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
     char what[72];
     snprintf(what, sizeof what, "--%s", flag);
     EP_TRY(ep_options_name(&unused, NULL, what, value, o->names));
+    EP_CHECK(o->hi == 1 || !strchr(value, ':'), EP_ERR_ARG, "--%s '%s': '%.*s' takes no parameters",
+             flag, value, (int)strcspn(value, ":"), value);
   }
   snprintf(text + used, capacity(o) - used, "%s%s", used ? "\n" : "", value);
   return EP_OK;
@@ -162,7 +164,7 @@ static const char *placeholder(const ep_option *o) {
 void ep_options_help(const ep_option *table, FILE *to) {
   for (const ep_option *o = table; o->name; o++) {
     char flag[64];
-    flag_spelling(flag, o->name);
+    ep_options_flag(flag, o->name);
     const int n = fprintf(to, "  --%s %s", flag, placeholder(o));
     fprintf(to, "%*s%s", n < 26 ? 26 - n : 1, "", o->help);
     if (o->def && *o->def && o->kind != EP_OPT_FLAG) fprintf(to, " (default %s)", o->def);

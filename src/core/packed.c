@@ -157,7 +157,7 @@ static ep_status pack(ep_work *work, ep_packed *p, double columns) {
   }
   EP_TRY(fill_side(&p->forward, &p->X, 0));
   EP_TRY(fill_side(&p->backward, &p->X, 1));
-  const ptrdiff_t a = ep_side_scratch(&p->forward), b = ep_side_scratch(&p->backward);
+  const ptrdiff_t a = ep_side_scratch(&p->forward, 0), b = ep_side_scratch(&p->backward, 1);
   p->threads = ep_run_threads();
   EP_TRY(allocate(&p->scratch, p->threads * (a > b ? a : b), ep_sizeof(p->X.prec)));
   p->dense = false;

@@ -18,11 +18,13 @@ typedef struct {
   void *value;      /* real (entries, EP_PANEL_ROWS) */
 } ep_side;
 
-/* Numbers of scratch that one thread needs: a chunk of B and a panel of C, a few panels wide. */
+/* Numbers of scratch that one thread needs: a chunk of B, a few panels wide, and in the transposed product
+ * (`sums`) the panels of C. */
 enum { EP_PANELS_AT_ONCE = 4 };
-static inline ptrdiff_t ep_side_scratch(const ep_side *L) {
+static inline ptrdiff_t ep_side_scratch(const ep_side *L, int sums) {
   const ptrdiff_t depth = L->depth < EP_PANEL_DEPTH ? L->depth : EP_PANEL_DEPTH;
-  return (depth + L->panels * EP_PANEL_ROWS) * EP_PANEL_COLS * EP_PANELS_AT_ONCE;
+  const ptrdiff_t rows = depth + (sums ? L->panels * EP_PANEL_ROWS : 0);
+  return rows * EP_PANEL_COLS * EP_PANELS_AT_ONCE;
 }
 
 EP_REAL_FN(void, ep_side_values, ep_side *side, const ep_mat *X, int transposed);

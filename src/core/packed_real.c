@@ -85,7 +85,7 @@ static split share_out(ptrdiff_t cols, ptrdiff_t row_panels) {
   const ptrdiff_t panels = (cols + NR - 1) / NR, threads = omp_get_max_threads();
   split s = {.width = panels < EP_PANELS_AT_ONCE ? panels : EP_PANELS_AT_ONCE, .groups = 1};
   s.blocks = (panels + s.width - 1) / s.width;
-  if (s.blocks < 4 * threads) s.groups = threads;
+  if (s.blocks < 4 * threads && panels * row_panels > 64) s.groups = threads;
   if (s.groups > row_panels) s.groups = row_panels;
   return s;
 }
@@ -108,11 +108,11 @@ static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptr
 void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
                        void *scratch) {
   const split s = share_out(V->rows, L->panels);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (s.blocks * s.groups > 1)
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = smaller(s.width, (V->rows - j0 + NR - 1) / NR);
-    real *B = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L);
+    real *B = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 0);
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
       pack_transposed(B, V, j0, wide, k0, depth);
@@ -147,13 +147,14 @@ static void store_transposed(const ep_mat *G, double alpha, const real *C, const
 void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
                        double beta, void *scratch) {
   const split s = share_out(B->cols, L->panels);
-#pragma omp parallel for schedule(dynamic)
+#pragma omp parallel for schedule(dynamic) if (s.blocks * s.groups > 1)
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = smaller(s.width, (B->cols - j0 + NR - 1) / NR);
     const ptrdiff_t p0 = L->panels * g / s.groups, p1 = L->panels * (g + 1) / s.groups;
     const ptrdiff_t c_size = (p1 - p0) * MR * NR;
-    real *C = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L), *Bp = C + c_size * wide;
+    real *C = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 1),
+         *Bp = C + c_size * wide;
     memset(C, 0, (size_t)(c_size * wide) * sizeof(real));
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);

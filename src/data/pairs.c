@@ -1,3 +1,4 @@
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <eigenpair/pairs.h>
@@ -105,19 +106,6 @@ ep_status ep_pairs_batch(ep_pairs *out, ptrdiff_t *point, const ep_pairs *pairs,
   return EP_OK;
 }
 
-/* FNV-1a over the bytes of a row, eight at a time where they last */
-static uint64_t hash_row(const unsigned char *row, size_t bytes) {
-  uint64_t h = 14695981039346656037u, w;
-  size_t i = 0;
-  for (; i + 8 <= bytes; i += 8) {
-    memcpy(&w, row + i, 8);
-    h = (h ^ w) * 1099511628211u;
-    h ^= h >> 29;
-  }
-  for (; i < bytes; i++) h = (h ^ row[i]) * 1099511628211u;
-  return h;
-}
-
 static ep_status merge(ep_work *work, ep_mat *X, ep_pairs *pairs) {
   const size_t bytes = (size_t)X->cols * ep_sizeof(X->prec);
   ptrdiff_t slots = 4, kept = 0, *table, *now;
@@ -126,7 +114,7 @@ static ep_status merge(ep_work *work, ep_mat *X, ep_pairs *pairs) {
   EP_TRY(ep_work_get(work, &now, X->rows, sizeof *now));
   for (ptrdiff_t i = 0; i < X->rows; i++) {
     const ep_mat row = ep_mat_rows(X, i, 1);
-    ptrdiff_t slot = (ptrdiff_t)(hash_row(row.data, bytes) & (uint64_t)(slots - 1));
+    ptrdiff_t slot = (ptrdiff_t)(ep_hash(EP_HASH_START, row.data, bytes) & (uint64_t)(slots - 1));
     for (; table[slot]; slot = (slot + 1) & (slots - 1))
       if (memcmp(ep_mat_rows(X, table[slot] - 1, 1).data, row.data, bytes) == 0) break;
     if (!table[slot]) {

@@ -1,4 +1,5 @@
 /* Data -> the distinct points and the pairs among them. */
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <eigenpair/dataset.h>
@@ -152,18 +153,12 @@ void ep_points_free(ep_points *p) {
   ep_pairs_free(&p->pairs);
 }
 
-static uint64_t mix(uint64_t h, const void *data, size_t bytes) {
-  const unsigned char *b = data;
-  for (size_t i = 0; i < bytes; i++) h = (h ^ b[i]) * 1099511628211u;
-  return h;
-}
-
 uint64_t ep_points_fingerprint(const ep_points *p) {
-  uint64_t h = 14695981039346656037u;
+  uint64_t h = EP_HASH_START;
   const ptrdiff_t n = p->pairs.anchors, count = p->pairs.start[n];
   for (ptrdiff_t i = 0; i < p->X.rows; i++)
-    h = mix(h, ep_mat_rows(&p->X, i, 1).data, (size_t)p->X.cols * ep_sizeof(p->X.prec));
-  h = mix(h, p->pairs.anchor, (size_t)n * sizeof *p->pairs.anchor);
-  h = mix(h, p->pairs.partner, (size_t)count * sizeof *p->pairs.partner);
-  return mix(h, p->pairs.sign, (size_t)count);
+    h = ep_hash(h, ep_mat_rows(&p->X, i, 1).data, (size_t)p->X.cols * ep_sizeof(p->X.prec));
+  h = ep_hash(h, p->pairs.anchor, (size_t)n * sizeof *p->pairs.anchor);
+  h = ep_hash(h, p->pairs.partner, (size_t)count * sizeof *p->pairs.partner);
+  return ep_hash(h, p->pairs.sign, (size_t)count);
 }

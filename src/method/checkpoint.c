@@ -16,11 +16,13 @@ void ep_checkpoint_path(char path[1100], const ep_setup *setup) {
   else snprintf(path, 1100, "%s.checkpoint.npz", setup->files.out);
 }
 
-static void fingerprint(char text[20], const ep_training *t) {
-  snprintf(text, 20, "%016" PRIx64, ep_points_fingerprint(t->points));
+/* taken once: the points do not change */
+static void fingerprint(char text[20], ep_training *t) {
+  if (t->points_print == 0) t->points_print = ep_points_fingerprint(t->points);
+  snprintf(text, 20, "%016" PRIx64, t->points_print ^ t->print);
 }
 
-static ep_status write_all(ep_npz *file, const ep_training *t, json_t *config) {
+static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
   const ep_history *h = &t->info->history;
   double state[STATE] = {(double)t->epoch, (double)t->batch, t->loss_sum, ep_training_seconds(t)};
   const ep_mat S = ep_mat_view(EP_DOUBLE, 1, STATE, state);
@@ -39,7 +41,7 @@ static ep_status write_all(ep_npz *file, const ep_training *t, json_t *config) {
   return st ? st : ep_npz_commit(file);
 }
 
-ep_status ep_checkpoint_write(const ep_training *t) {
+ep_status ep_checkpoint_write(ep_training *t) {
   char path[1100];
   json_t *config;
   ep_npz *file;
@@ -114,6 +116,9 @@ static ep_status take_state(ep_training *t, ep_npz *file, const char *path) {
   }
   ep_mat_free(&S);
   EP_CHECK(good, EP_ERR_INPUT, "%s: its state makes no sense", path);
+  const ptrdiff_t rows = t->epoch + !ep_training_full_batch(t); /* batches record row 0 at once */
+  EP_CHECK(t->info->history.rows == rows, EP_ERR_INPUT,
+           "%s: its history has %td rows for %ld epochs", path, t->info->history.rows, t->epoch);
   return EP_OK;
 }
 
@@ -125,22 +130,25 @@ static bool may_change(const char *name) {
   return false;
 }
 
-static ep_status same_fit(const ep_training *t, const json_t *then, const char *path) {
+static ep_status same_fit(ep_training *t, const json_t *then, const char *path) {
   json_t *now, *value;
   const char *name;
   char print[20];
   const json_t *points = json_object_get(then, "points");
   ep_status st = EP_OK;
   EP_TRY(ep_setup_to_json(&now, t->setup));
-  json_object_foreach(now, name, value) if (!st && !may_change(name) &&
-                                            !json_equal(value, json_object_get(then, name))) st =
-      EP_FAIL(EP_ERR_ARG, "--%s differs from the run in %s, which cannot be resumed with it", name,
-              path);
+  json_object_foreach(now, name, value) {
+    if (st || may_change(name) || json_equal(value, json_object_get(then, name))) continue;
+    char flag[64];
+    ep_options_flag(flag, name);
+    st = EP_FAIL(EP_ERR_ARG, "--%s differs from the run in %s, which cannot be resumed with it",
+                 flag, path);
+  }
   json_decref(now);
   if (st) return st;
   fingerprint(print, t);
   EP_CHECK(json_is_string(points) && strcmp(json_string_value(points), print) == 0, EP_ERR_INPUT,
-           "%s: the data are not those of the interrupted run", path);
+           "%s: the data, or the weights in --init, are not those of the interrupted run", path);
   return EP_OK;
 }
 

@@ -44,7 +44,8 @@ static ep_status full_batch(ep_training *t, ep_stream *stream) {
 static ep_status descend_full(ep_training *t) {
   ep_stream *stream;
   const double passes = 2.0 * (double)t->setup->fit.epochs + 1;
-  EP_TRY(ep_stream_new(&stream, &t->X, &t->net->shape, passes, true, ep_training_memory(t)));
+  EP_TRY(ep_stream_new(&stream, &t->X, &t->net->shape, passes, EP_PASS_BACKWARD,
+                       ep_training_memory(t)));
   t->info->block = ep_stream_block(stream);
   t->info->density = ep_stream_density(stream);
   const ep_status st = full_batch(t, stream);
@@ -61,12 +62,16 @@ typedef struct {
   ptrdiff_t *place; /* (P) scratch of ep_pairs_batch */
   ep_mat X;         /* (P, D) rows of a batch */
   ptrdiff_t size;   /* anchors a batch */
+  ptrdiff_t least;  /* a rest smaller than this goes with the batch before it */
 } batches;
 
 static ep_status new_batches(batches *b, ep_work *work, const ep_training *t) {
   const ptrdiff_t n = t->points->pairs.anchors, p = t->X.rows;
   b->size = t->setup->fit.batch;
-  ptrdiff_t most = b->size * (1 + ep_pairs_most_partners(&t->points->pairs));
+  b->least = ep_objective_least_anchors(&t->objective, &t->points->pairs);
+  EP_CHECK(b->size >= b->least, EP_ERR_ARG, "--batch %td is too small: loss %s needs %td anchors",
+           b->size, t->setup->objective.loss, b->least);
+  ptrdiff_t most = (b->size + b->least) * (1 + ep_pairs_most_partners(&t->points->pairs));
   if (most > p) most = p;
   EP_TRY(ep_work_get(work, &b->order, n, sizeof *b->order));
   EP_TRY(ep_work_get(work, &b->point, p, sizeof *b->point));
@@ -88,7 +93,7 @@ static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep
   const ptrdiff_t left = t->points->pairs.anchors - first;
   ep_pairs pairs;
   ep_stream *stream = NULL;
-  *anchors = left < b->size ? left : b->size;
+  *anchors = left < b->size + b->least ? left : b->size;
   EP_TRY(ep_pairs_batch(&pairs, b->point, &t->points->pairs, b->order + first, *anchors, b->place));
   ep_mat X = ep_mat_rows(&b->X, 0, pairs.points);
   for (ptrdiff_t i = 0; i < X.rows; i++) {
@@ -96,7 +101,8 @@ static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep
     ep_mat_copy(&to, &from);
   }
   ep_status st = ep_objective_check(&t->objective, &pairs);
-  if (!st) st = ep_stream_new(&stream, &X, &t->net->shape, 2, true, ep_training_memory(t));
+  if (!st)
+    st = ep_stream_new(&stream, &X, &t->net->shape, 2, EP_PASS_BACKWARD, ep_training_memory(t));
   if (!st) st = ep_training_evaluate(t, loss, stream, &pairs, gradient);
   if (!st) t->info->block = ep_stream_block(stream), t->info->density = ep_stream_density(stream);
   ep_stream_free(stream);

@@ -1,6 +1,7 @@
 /* The table of methods, and the settings that all of them share. */
 #include "method/methods.h"
 
+#include <math.h>
 #include <string.h>
 
 const ep_option ep_fit_options[] = {EP_FIT_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
@@ -59,15 +60,29 @@ ep_status ep_setup_from_json(ep_setup *setup, const json_t *object) {
   return EP_OK;
 }
 
+/* weights from a file decide the shape: the config says what it came to */
+static ep_status note_shape(const ep_model *model) {
+  const ep_net_shape *s = &model->net.shape;
+  EP_CHECK(json_object_set_new(model->config, "width", json_integer(s->width)) == 0 &&
+               json_object_set_new(model->config, "depth", json_integer(s->depth)) == 0 &&
+               json_object_set_new(model->config, "outputs", json_integer(s->outputs)) == 0,
+           EP_ERR_NOMEM, "no memory for the settings as JSON");
+  return EP_OK;
+}
+
 ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
                  const ep_setup *setup) {
   int which = 0;
   *model = (ep_model){.unit = points->unit};
-  *info = (ep_fit_info){
-      .anchors = points->pairs.anchors, .points = points->X.rows, .dimension = points->X.cols};
+  *info = (ep_fit_info){.anchors = points->pairs.anchors,
+                        .points = points->X.rows,
+                        .dimension = points->X.cols,
+                        .loss = NAN,
+                        .start = NAN};
   EP_TRY(ep_options_name(&which, NULL, "method", setup->fit.method, ep_method_name));
   EP_TRY(ep_setup_to_json(&model->config, setup));
-  const ep_status st = methods[which].fit(model, info, points, setup);
+  ep_status st = methods[which].fit(model, info, points, setup);
+  if (!st) st = note_shape(model);
   if (st) ep_model_free(model);
   return st;
 }

@@ -80,7 +80,7 @@ void ep_model_free(ep_model *model) {
 
 ep_status ep_model_embed(const ep_mat *E, const ep_model *model, const ep_mat *X, double memory) {
   ep_stream *stream;
-  EP_TRY(ep_stream_new(&stream, X, &model->net.shape, 1, false, memory));
+  EP_TRY(ep_stream_new(&stream, X, &model->net.shape, 1, EP_PASS_FORWARD, memory));
   ep_stream_forward(E, stream, &model->net);
   ep_stream_free(stream);
   EP_CHECK(isfinite(ep_mat_norm2(E)), EP_ERR_NUMERIC,

@@ -1,6 +1,6 @@
 #include "method/training.h"
 
-#include "core/file.h"
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <eigenpair/subspace.h>
@@ -11,7 +11,7 @@
 /* ---- trackers: more columns of the history */
 
 /* |W(t) - W(0)|_F / |W(0)|_F and the same for all V together */
-static ep_status track_weights(double *out, const ep_training *t) {
+static ep_status track_weights(double *out, ep_training *t) {
   const ptrdiff_t w = t->net->shape.width * t->net->shape.outputs, all = t->start.cols;
   const ep_mat W0 = ep_mat_cols(&t->start, all - w, w), W = ep_mat_cols(&t->net->theta, all - w, w);
   const ep_mat V0 = ep_mat_cols(&t->start, 0, all - w), V = ep_mat_cols(&t->net->theta, 0, all - w);
@@ -20,14 +20,17 @@ static ep_status track_weights(double *out, const ep_training *t) {
   return EP_OK;
 }
 
-/* RankMe of the outputs at all points, as of the last evaluation */
-static ep_status track_rank(double *out, const ep_training *t) { return ep_rankme(out, &t->F); }
+/* RankMe of the outputs at all points */
+static ep_status track_rank(double *out, ep_training *t) {
+  EP_TRY(ep_training_outputs(t));
+  return ep_rankme(out, &t->F);
+}
 
 static const struct {
   const char *name;
   int columns;
   const char *column[2];
-  ep_status (*value)(double *out, const ep_training *t);
+  ep_status (*value)(double *out, ep_training *t);
   bool needs_start;
 } trackers[] = {
     {"weights", 2, {"w_change", "v_change"}, track_weights, true},
@@ -76,14 +79,34 @@ ep_status ep_training_record(ep_training *t, double loss) {
 
 /* ---- setting up */
 
+bool ep_training_full_batch(const ep_training *t) {
+  return t->setup->fit.batch == 0 || t->setup->fit.batch >= t->points->pairs.anchors;
+}
+
+/* Weights, gradient and outputs have to fit before anything is allocated. */
+static ep_status check_memory(const ep_training *t, ep_precision prec, bool start) {
+  const ep_net_config *n = &t->setup->net;
+  const double m = (double)n->width, d = (double)t->points->X.cols, z = (double)n->outputs;
+  const double parameters = m * (d + m * (double)(n->depth - 1) + z);
+  const double p = (double)t->points->X.rows, size = (double)ep_sizeof(prec);
+  const double need = (double)ep_memory_current() + parameters * size * (start ? 3 : 2) +
+                      p * z * 2 * (size + sizeof(double));
+  EP_CHECK(n->init[0] || need <= ep_run_memory(&t->setup->run), EP_ERR_ARG,
+           "a network of width %ld and depth %ld takes %.0f MiB with its gradient and the data, "
+           "more than --memory",
+           n->width, n->depth, ceil(need / 1048576));
+  return EP_OK;
+}
+
 static ep_status start_network(ep_training *t, ep_precision prec) {
   const ep_run_config *run = &t->setup->run;
   EP_TRY(ep_net_start(t->whole, &t->setup->net, t->points->X.cols, (uint64_t)run->seed, prec));
   t->net = t->whole;
   t->X = t->points->X;
-  const ptrdiff_t per_anchor = t->points->pairs.anchors;
-  const bool full_batch = t->setup->fit.batch == 0 || t->setup->fit.batch >= per_anchor;
-  if (!full_batch || !ep_rotation_pays(t->X.rows, t->X.cols)) return EP_OK;
+  if (t->setup->net.init[0])
+    t->print = ep_hash(EP_HASH_START, t->whole->theta.data,
+                       (size_t)t->whole->theta.cols * ep_sizeof(prec));
+  if (!ep_training_full_batch(t) || !ep_rotation_pays(t->X.rows, t->X.cols)) return EP_OK;
   EP_TRY(ep_rotation_new(&t->rotation, &t->X));
   EP_TRY(ep_rotation_apply(&t->small, &t->rotation, t->whole));
   t->net = &t->small;
@@ -111,6 +134,7 @@ ep_status ep_training_new(ep_training *t, ep_model *model, ep_fit_info *info,
   EP_TRY(ep_objective_parse(&t->objective, &setup->objective));
   EP_TRY(ep_objective_check(&t->objective, &points->pairs));
   EP_TRY(parse_trackers(t, &start));
+  EP_TRY(check_memory(t, prec, start));
   EP_TRY(start_network(t, prec));
   if (start) EP_TRY(remember_start(t));
   const ptrdiff_t p = points->X.rows, z = t->net->shape.outputs;
@@ -143,7 +167,18 @@ void ep_training_free(ep_training *t) {
 }
 
 double ep_training_memory(const ep_training *t) {
-  return ep_run_memory(&t->setup->run) - (double)ep_memory_current();
+  const double loss = ep_objective_memory(&t->objective, &t->points->pairs, t->F.cols);
+  return ep_run_memory(&t->setup->run) - (double)ep_memory_current() - loss;
+}
+
+ep_status ep_training_outputs(ep_training *t) {
+  ep_stream *stream;
+  if (t->outputs_current) return EP_OK;
+  EP_TRY(ep_stream_new(&stream, &t->X, &t->net->shape, 1, EP_PASS_FORWARD, ep_training_memory(t)));
+  ep_stream_forward(&t->F, stream, t->net);
+  ep_stream_free(stream);
+  t->outputs_current = true;
+  return EP_OK;
 }
 
 /* ---- one evaluation, one step */
@@ -154,6 +189,7 @@ ep_status ep_training_evaluate(ep_training *t, double *loss, ep_stream *stream,
   const ep_mat F = ep_mat_rows(&t->F, 0, p), F_double = ep_mat_rows(&t->F_double, 0, p);
   const ep_mat dF = ep_mat_rows(&t->dF, 0, p), dF_double = ep_mat_rows(&t->dF_double, 0, p);
   ep_stream_forward(&F, stream, t->net);
+  t->outputs_current = ep_training_full_batch(t);
   ep_mat_copy(&F_double, &F);
   EP_TRY(ep_objective_value(loss, gradient ? &dF_double : NULL, &F_double, pairs, &t->objective));
   if (!gradient) return EP_OK;
@@ -167,6 +203,7 @@ bool ep_training_update(ep_training *t) {
   const double step = t->setup->fit.rate * sqrt(ep_mat_norm2(&t->grad.theta));
   if (!(step < most)) return false; /* NaN too; weights stay far from overflow */
   ep_mat_axpy(&t->net->theta, -t->setup->fit.rate, &t->grad.theta);
+  t->outputs_current = false;
   return true;
 }
 

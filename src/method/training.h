@@ -21,6 +21,9 @@ typedef struct {
   ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the network */
   ep_mat F_double, dF_double; /* the same in double, where losses live */
   ptrdiff_t *trackers;        /* indices into the table of trackers, -1 ends */
+  bool outputs_current;       /* F holds the outputs of all points at the present weights */
+  uint64_t print;             /* of the weights in --init; 0: none */
+  uint64_t points_print;      /* of the points; 0: not yet taken */
   /* where the work is; all of it goes into a checkpoint */
   long epoch;      /* updates of this many epochs are in the weights */
   long batch;      /* and of so many batches of the next one */
@@ -49,5 +52,9 @@ bool ep_training_diverged(const ep_training *t, double loss);
 bool ep_training_converged(const ep_training *t);
 double ep_training_seconds(const ep_training *t);
 
-ep_status ep_checkpoint_write(const ep_training *t);
+bool ep_training_full_batch(const ep_training *t);
+/* F = outputs of all points at the present weights, if it is not that already. */
+ep_status ep_training_outputs(ep_training *t);
+
+ep_status ep_checkpoint_write(ep_training *t);
 ep_status ep_checkpoint_read(ep_training *t, const char *path);

@@ -18,10 +18,12 @@ struct ep_stream {
   ep_net_shape shape;
   ptrdiff_t block, blocks;
   ptrdiff_t loaded; /* block whose activations are in A, -1: none */
-  bool backward;
+  ep_pass pass;
+  bool pack;              /* there is memory for packed points */
   ep_packed **packed;     /* (blocks) */
   ep_mat A[EP_MAX_DEPTH]; /* (block, M) each */
   ep_mat T;               /* (block, M) phi of a layer, for depth > 1 */
+  ep_mat dA[2];           /* (block, M) for tangents: of one layer and of the next */
   ep_mat G;               /* (block, Z) scaled dF */
   ep_mat tiles;           /* (threads * 2 * TILE_ROWS, TILE_COLS) */
 };
@@ -45,9 +47,12 @@ static ep_mat tile(const ep_stream *s, int which, ptrdiff_t rows, ptrdiff_t cols
   return t;
 }
 
+/* Threads are worth waking for more than this many entries. */
+static bool worth_threads(const ep_mat *A) { return A->rows * A->cols > 20000; }
+
 /* H = phi(A), rows shared out */
 static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
     ep_activation_values(&h, phi, &a);
@@ -71,7 +76,7 @@ static void multiply(const ep_mat *Y, const ep_mat *X) {
 /* F = c phi(A) W */
 static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat *A,
                     const ep_mat *W) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
     const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
     const ep_mat f = ep_mat_rows(F, i, n);
@@ -89,7 +94,7 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
                          const ep_mat *G) {
   const ptrdiff_t share = (A->cols + 2 * omp_get_max_threads() - 1) / (2 * omp_get_max_threads());
   const ptrdiff_t width = smaller(TILE_COLS, share < 16 ? 16 : share);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t j = 0; j < A->cols; j += width) {
     const ptrdiff_t m = smaller(width, A->cols - j);
     const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_rows(W, j, m);
@@ -108,7 +113,7 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
 
 /* dA <- dH . phi'(A), in the place of A */
 static void hidden_back(const ep_mat *A, const ep_activation *phi, const ep_mat *dH) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat a = ep_mat_rows(A, i, 1), dh = ep_mat_rows(dH, i, 1);
     ep_activation_slopes(&a, phi, &a);
@@ -177,19 +182,62 @@ void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_
   }
 }
 
+/* tangent along (dV, dW):  dA_1 = s X dV_1',  dH_l = phi'(A_l) . dA_l,
+ * dA_{l+1} = M^{-1/2} (phi(A_l) dV_{l+1}' + dH_l V_{l+1}'),  dF = M^{-1/2} (phi(A_L) dW + dH_L W) */
+static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
+                          const ep_net *direction, ptrdiff_t b) {
+  const ptrdiff_t n = block_rows(s, b);
+  const double c = hidden_scale(&s->shape);
+  ep_mat dA = ep_mat_rows(&s->dA[0], 0, n), next = ep_mat_rows(&s->dA[1], 0, n);
+  ep_packed_mul_nt(&dA, s->shape.input_scale, s->packed[b], &direction->V[0]);
+  for (int l = 1; l < s->shape.depth; l++) {
+    const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = ep_mat_rows(&s->T, 0, n), out = next;
+    activate(&T, &s->shape.phi, &A);
+    ep_mat_mul(&out, c, &T, EP_N, &direction->V[l], EP_T, 0);
+    hidden_back(&A, &s->shape.phi, &dA); /* A <- dH = phi'(A) . dA */
+    ep_mat_mul(&out, c, &A, EP_N, &net->V[l], EP_T, 1);
+    next = dA;
+    dA = out;
+  }
+  const ep_mat A = ep_mat_rows(top_layer(s), 0, n);
+  outputs(dF, s, c, &A, &direction->W);
+  hidden_back(&A, &s->shape.phi, &dA);
+  ep_mat_mul(dF, c, &A, EP_N, &net->W, EP_N, 1);
+  s->loaded = -1;
+}
+
+void ep_stream_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net, const ep_net *direction) {
+  for (ptrdiff_t b = 0; b < s->blocks; b++) {
+    const ep_mat df = ep_mat_rows(dF, b * s->block, block_rows(s, b));
+    if (s->loaded != b) load_block(s, net, b);
+    block_tangent(&df, s, net, direction, b);
+  }
+}
+
+/* Bytes that packing all points takes at the density that still pays: values and indices of both sides,
+ * supports while ordering, scratch of the threads. */
+static double packing_bytes(const ep_stream *s) {
+  const double n = (double)s->X.rows, d = (double)s->X.cols, size = (double)ep_sizeof(s->X.prec);
+  return n * d * 2 * 0.85 * (size + 0.5) + 300 * (n + d) +
+         64 * size * (1700 + d) * ep_run_threads();
+}
+
+/* The largest block within the memory given; points are packed if that leaves room for a fair block. */
 static ep_status plan_block(ep_stream *s, double memory) {
+  enum { FAIR = 256 };
   const ep_net_shape *n = &s->shape;
-  const double size = (double)ep_sizeof(s->X.prec);
-  const int layers = s->backward ? n->depth : smaller(n->depth, 2);
-  const double hidden = (double)n->width * (layers + (n->depth > 1));
-  const double packing = 2.5 * (double)n->inputs; /* both sides, at the density that still pays */
-  const double point = size * (hidden + packing + (double)n->outputs);
-  const double tiles = size * 2.0 * TILE_ROWS * TILE_COLS * ep_run_threads();
-  double points = floor((memory - tiles) / point);
-  EP_CHECK(points >= 1, EP_ERR_ARG,
-           "--memory is too small: one point needs %.1f MiB beside the weights and the data",
-           (point + tiles) / 1048576);
-  s->block = points < (double)s->X.rows ? (ptrdiff_t)points : s->X.rows;
+  const double size = (double)ep_sizeof(s->X.prec), rows = (double)s->X.rows;
+  const int layers = s->pass != EP_PASS_FORWARD ? n->depth : (int)smaller(n->depth, 2);
+  const int more = (n->depth > 1) + 2 * (s->pass == EP_PASS_TANGENT);
+  const double point = size * ((double)n->width * (layers + more) + (double)n->outputs) + 64;
+  const double tiles = size * 2.0 * TILE_ROWS * TILE_COLS * ep_run_threads() + 4096;
+  const double fair = rows < FAIR ? rows : FAIR;
+  double room = memory - tiles;
+  s->pack = room - packing_bytes(s) >= fair * point;
+  if (s->pack) room -= packing_bytes(s);
+  EP_CHECK(room >= point, EP_ERR_ARG, "--memory is too small: this takes at least %.0f MiB",
+           ceil(((double)ep_memory_current() + point + tiles) / 1048576));
+  s->block = room / point < rows ? (ptrdiff_t)(room / point) : s->X.rows;
   if (s->block < 1) s->block = 1;
   s->blocks = (s->X.rows + s->block - 1) / s->block;
   return EP_OK;
@@ -199,29 +247,31 @@ static ep_status allocate(ep_stream *s, double passes) {
   const ep_net_shape *n = &s->shape;
   const ep_precision prec = s->X.prec;
   for (int l = 0; l < n->depth; l++) {
-    if (!s->backward && l >= 2) s->A[l] = s->A[l - 2];
+    if (s->pass == EP_PASS_FORWARD && l >= 2) s->A[l] = s->A[l - 2];
     else EP_TRY(ep_mat_new(&s->A[l], prec, s->block, n->width));
   }
   if (n->depth > 1) EP_TRY(ep_mat_new(&s->T, prec, s->block, n->width));
-  if (s->backward) EP_TRY(ep_mat_new(&s->G, prec, s->block, n->outputs));
+  for (int k = 0; k < 2 && s->pass == EP_PASS_TANGENT; k++)
+    EP_TRY(ep_mat_new(&s->dA[k], prec, s->block, n->width));
+  if (s->pass != EP_PASS_FORWARD) EP_TRY(ep_mat_new(&s->G, prec, s->block, n->outputs));
   EP_TRY(ep_mat_new(&s->tiles, prec, (ptrdiff_t)2 * TILE_ROWS * ep_run_threads(), TILE_COLS));
   s->packed = ep_alloc(s->blocks, sizeof *s->packed);
   EP_CHECK(s->packed, EP_ERR_NOMEM, "no memory for %td blocks", s->blocks);
   for (ptrdiff_t b = 0; b < s->blocks; b++) {
     const ep_mat X = ep_mat_rows(&s->X, b * s->block, block_rows(s, b));
-    EP_TRY(ep_packed_new(&s->packed[b], &X, passes * (double)n->width));
+    EP_TRY(ep_packed_new(&s->packed[b], &X, s->pack ? passes * (double)n->width : 0));
   }
   return EP_OK;
 }
 
 ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *shape, double passes,
-                        bool backward, double memory) {
+                        ep_pass pass, double memory) {
   *out = NULL;
   EP_CHECK(X->cols == shape->inputs, EP_ERR_SHAPE,
            "the network takes points of dimension %td, the data have %td", shape->inputs, X->cols);
   ep_stream *s = ep_alloc(1, sizeof *s);
   EP_CHECK(s, EP_ERR_NOMEM, "no memory for a stream of points");
-  *s = (ep_stream){.X = *X, .shape = *shape, .loaded = -1, .backward = backward};
+  *s = (ep_stream){.X = *X, .shape = *shape, .loaded = -1, .pass = pass};
   ep_status st = plan_block(s, memory);
   if (!st) st = allocate(s, passes);
   if (st) ep_stream_free(s);
@@ -234,9 +284,11 @@ void ep_stream_free(ep_stream *s) {
   for (ptrdiff_t b = 0; s->packed && b < s->blocks; b++) ep_packed_free(s->packed[b]);
   ep_release(s->packed);
   for (int l = 0; l < s->shape.depth; l++)
-    if (s->backward || l < 2) ep_mat_free(&s->A[l]);
+    if (s->pass != EP_PASS_FORWARD || l < 2) ep_mat_free(&s->A[l]);
   ep_mat_free(&s->T);
   ep_mat_free(&s->G);
+  ep_mat_free(&s->dA[0]);
+  ep_mat_free(&s->dA[1]);
   ep_mat_free(&s->tiles);
   ep_release(s);
 }

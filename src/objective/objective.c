@@ -65,6 +65,14 @@ const char *ep_objective_similarity(const ep_objective *o) {
   return o->loss->view ? "no" : o->similarity->name;
 }
 
+static bool in_views(const ep_objective *o, const ep_pairs *pairs) {
+  return o->loss->view || o->loss->every_view || pairs->all_others;
+}
+
+ptrdiff_t ep_objective_least_anchors(const ep_objective *o, const ep_pairs *pairs) {
+  return in_views(o, pairs) ? 2 : 1;
+}
+
 ep_status ep_objective_check(const ep_objective *o, const ep_pairs *pairs) {
   const char *name = o->loss->name;
   EP_CHECK(pairs->anchors >= 1, EP_ERR_INPUT, "there are no pairs");
@@ -82,7 +90,7 @@ ep_status ep_objective_check(const ep_objective *o, const ep_pairs *pairs) {
              "loss %s takes two views of a point: one positive and no negatives an anchor", name);
   EP_CHECK(!o->loss->positives_only || !pairs->all_others, EP_ERR_INPUT,
            "loss %s takes positives only (use --pairs positives)", name);
-  EP_CHECK((!views && !pairs->all_others) || pairs->anchors >= 2, EP_ERR_INPUT,
+  EP_CHECK(pairs->anchors >= ep_objective_least_anchors(o, pairs), EP_ERR_INPUT,
            "%s needs at least two anchors", views ? name : "--pairs all");
   return EP_OK;
 }
@@ -142,10 +150,11 @@ static double all_row(double *s, double *ds, const signed char *sign, ptrdiff_t 
   return l;
 }
 
+enum { ROWS = 256 }; /* of similarities at a time */
+
 /* L = mean over anchor views of l(s with every other view), in blocks of rows */
 static ep_status all_views(double *loss, ep_work *work, const ep_mat *dY, const ep_mat *Y,
                            ptrdiff_t anchors, const ep_objective *o) {
-  enum { ROWS = 256 };
   const ptrdiff_t views = Y->rows, as_anchor = o->loss->every_view ? views : anchors;
   const double share = 1 / (double)as_anchor;
   ep_mat S, dS;
@@ -198,6 +207,15 @@ static ep_status views(double *loss, ep_work *work, const ep_mat *dU, const ep_m
   return EP_OK;
 }
 
+double ep_objective_memory(const ep_objective *o, const ep_pairs *pairs, ptrdiff_t outputs) {
+  const double z = (double)outputs, n = (double)pairs->anchors, p = (double)pairs->points;
+  double numbers = 2 * p * z + 2 * (double)ep_pairs_most_partners(pairs); /* U, dU, s, ds */
+  if (in_views(o, pairs)) numbers += 4 * n * z;                           /* Y, dY */
+  if (o->loss->view) numbers += 2 * n * z + 3 * z * (z + 1);
+  else if (in_views(o, pairs)) numbers += (ROWS + omp_get_max_threads() + 2) * 2 * n;
+  return numbers * sizeof(double) + 4096;
+}
+
 static ep_status value(double *loss, ep_work *work, const ep_mat *dF, const ep_mat *F,
                        const ep_pairs *pairs, const ep_objective *o) {
   ep_mat U, dU;
@@ -205,8 +223,7 @@ static ep_status value(double *loss, ep_work *work, const ep_mat *dF, const ep_m
   if (dF) dU = *dF, ep_mat_fill(dF, 0);
   else EP_TRY(ep_work_mat(work, &dU, EP_DOUBLE, F->rows, F->cols));
   o->similarity->forward(&U, F, o->config.delta);
-  const bool batch = o->loss->view || o->loss->every_view || pairs->all_others;
-  EP_TRY((batch ? views : listed)(loss, work, &dU, &U, pairs, o));
+  EP_TRY((in_views(o, pairs) ? views : listed)(loss, work, &dU, &U, pairs, o));
   if (dF) o->similarity->backward(dF, F, o->config.delta);
   return EP_OK;
 }

@@ -32,8 +32,8 @@ static const double all_memory = 1e9;
 /* room for the tiles and two points */
 static double little_memory(ep_precision prec, int depth) {
   const double size = (double)ep_sizeof(prec);
-  return size *
-         (2.0 * 128 * 256 * ep_run_threads() + 2.9 * (M * (depth + (depth > 1)) + 2.5 * D + Z));
+  const double point = size * (M * (depth + (depth > 1)) + Z) + 64;
+  return size * 2 * 128 * 256 * ep_run_threads() + 4096 + 2.9 * point;
 }
 
 /* f_z(x) by the formulas at the head of network.h */
@@ -56,7 +56,7 @@ static void reference(double f[Z], const ep_net *net, const ep_mat *X, ptrdiff_t
 
 static void outputs(const ep_mat *F, const ep_net *net, const ep_mat *X, double memory) {
   ep_stream *s;
-  CHECK_OK(ep_stream_new(&s, X, &net->shape, 1e4, true, memory));
+  CHECK_OK(ep_stream_new(&s, X, &net->shape, 1e4, EP_PASS_BACKWARD, memory));
   ep_stream_forward(F, s, net);
   ep_stream_free(s);
 }
@@ -107,7 +107,7 @@ static void check_backward(const char *activation, int depth, bool scale, double
   const double h = 1e-6;
   CHECK_OK(ep_net_new(&grad, &net.shape, EP_DOUBLE));
   CHECK_OK(ep_mat_new(&F, EP_DOUBLE, P, Z));
-  CHECK_OK(ep_stream_new(&s, &X, &net.shape, 1e4, true, memory));
+  CHECK_OK(ep_stream_new(&s, &X, &net.shape, 1e4, EP_PASS_BACKWARD, memory));
   if (memory < all_memory) assert_int_equal(ep_stream_block(s), 2);
   ep_mat_fill(&grad.theta, 7); /* must be overwritten */
   ep_stream_forward(&F, s, &net);
@@ -141,7 +141,58 @@ static void backward(void **state) {
         check_backward(ep_activation_name(a), depth, true, little_memory(EP_DOUBLE, depth));
       }
   check_backward("leaky:0.3", 2, false, all_memory);
-  check_backward("monomial:3", 1, false, all_memory);
+  check_backward("monomial:3", 1, EP_PASS_FORWARD, all_memory);
+}
+
+/* J v against differences of the definition along v, and <J'g, v> = <g, J v>. */
+static void check_tangent(const char *activation, int depth, double memory) {
+  ep_net net = make_net(activation, depth, true, EP_DOUBLE), v, grad;
+  ep_mat X = make_points(EP_DOUBLE), G = random_mat(EP_DOUBLE, P, Z, 23), F, dF;
+  ep_stream *s;
+  const double h = 1e-6;
+  CHECK_OK(ep_net_new(&v, &net.shape, EP_DOUBLE));
+  CHECK_OK(ep_net_new(&grad, &net.shape, EP_DOUBLE));
+  ep_random_fill_normal(&v.theta, 1, 79, 0);
+  CHECK_OK(ep_mat_new(&F, EP_DOUBLE, P, Z));
+  CHECK_OK(ep_mat_new(&dF, EP_DOUBLE, P, Z));
+  CHECK_OK(ep_stream_new(&s, &X, &net.shape, 1e4, EP_PASS_TANGENT, memory));
+  ep_stream_tangent(&dF, s, &net, &v);
+  double along = 0, back = 0;
+  ep_stream_forward(&F, s, &net);
+  ep_stream_backward(&grad, s, &net, &G);
+  for (int i = 0; i < P * Z; i++) along += *ep_d(&G, 0, i) * *ep_d(&dF, 0, i);
+  for (ptrdiff_t i = 0; i < v.theta.cols; i++)
+    back += *ep_d(&grad.theta, 0, i) * *ep_d(&v.theta, 0, i);
+  CHECK_CLOSE(along, back, 1e-12);
+  for (int i = 0; i < P; i++) {
+    double up[Z], down[Z];
+    ep_mat_axpy(&net.theta, h, &v.theta);
+    reference(up, &net, &X, i);
+    ep_mat_axpy(&net.theta, -2 * h, &v.theta);
+    reference(down, &net, &X, i);
+    ep_mat_axpy(&net.theta, h, &v.theta);
+    for (int z = 0; z < Z; z++)
+      CHECK_NEAR(*ep_d(&dF, i, z), (up[z] - down[z]) / (2 * h),
+                 1e-6 * fmax(1, fabs(*ep_d(&dF, i, z))));
+  }
+  ep_stream_free(s);
+  ep_net_free(&net);
+  ep_net_free(&v);
+  ep_net_free(&grad);
+  ep_mat_free(&X);
+  ep_mat_free(&G);
+  ep_mat_free(&F);
+  ep_mat_free(&dF);
+}
+
+static void tangent(void **state) {
+  (void)state;
+  for (int a = 0; ep_activation_name(a); a++)
+    for (int depth = 1; depth <= 3; depth++)
+      if (strcmp(ep_activation_name(a), "exp") != 0 || depth == 1) {
+        check_tangent(ep_activation_name(a), depth, all_memory);
+        check_tangent(ep_activation_name(a), depth, little_memory(EP_DOUBLE, depth + 2));
+      }
 }
 
 /* Slopes against differences, the constants L and B against a fine grid. */
@@ -182,11 +233,11 @@ static void forward_only(void **state) {
   CHECK_OK(ep_mat_new(&F, EP_DOUBLE, P, Z));
   CHECK_OK(ep_mat_new(&E, EP_DOUBLE, P, Z));
   outputs(&F, &net, &X, all_memory);
-  CHECK_OK(ep_stream_new(&s, &X, &net.shape, 1, false, all_memory));
+  CHECK_OK(ep_stream_new(&s, &X, &net.shape, 1, EP_PASS_FORWARD, all_memory));
   ep_stream_forward(&E, s, &net);
   ep_stream_free(s);
   CHECK_NEAR(mat_gap(&E, &F), 0, 1e-15);
-  CHECK_STATUS(ep_stream_new(&s, &X, &net.shape, 1, false, 100), EP_ERR_ARG);
+  CHECK_STATUS(ep_stream_new(&s, &X, &net.shape, 1, EP_PASS_FORWARD, 100), EP_ERR_ARG);
   ep_net_free(&net);
   ep_mat_free(&X);
   ep_mat_free(&F);
@@ -195,10 +246,8 @@ static void forward_only(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(forward),
-      cmocka_unit_test(backward),
-      cmocka_unit_test(activations),
-      cmocka_unit_test(forward_only),
+      cmocka_unit_test(forward), cmocka_unit_test(backward),     cmocka_unit_test(activations),
+      cmocka_unit_test(tangent), cmocka_unit_test(forward_only),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

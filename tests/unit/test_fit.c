@@ -10,9 +10,9 @@
 static char out[64];
 
 /* P points of dimension D; anchors 0..3, positives 4..7, negatives among the anchors */
-static ep_points make_points(ptrdiff_t dimension) {
+static ep_points make_points(ptrdiff_t dimension, int negatives) {
   ep_points p = {.X = random_mat(EP_DOUBLE, 8, dimension, 31)};
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, negatives, false};
   CHECK_OK(ep_pairs_draw(&p.pairs, 4, &plan, 1));
   for (ptrdiff_t j = 0; j < dimension; j++) ep_set(&p.X, 5, j, 0); /* a blank crop */
   return p;
@@ -39,7 +39,7 @@ static void plain_descent(ep_net *net, const ep_points *p, const ep_setup *s) {
   CHECK_OK(ep_objective_parse(&o, &s->objective));
   CHECK_OK(ep_net_start(net, &s->net, p->X.cols, (uint64_t)s->run.seed, EP_DOUBLE));
   CHECK_OK(ep_net_new(&grad, &net->shape, EP_DOUBLE));
-  CHECK_OK(ep_stream_new(&stream, &p->X, &net->shape, 1, true, 1e9));
+  CHECK_OK(ep_stream_new(&stream, &p->X, &net->shape, 1, EP_PASS_BACKWARD, 1e9));
   CHECK_OK(ep_mat_new(&F, EP_DOUBLE, p->X.rows, net->shape.outputs));
   CHECK_OK(ep_mat_new(&dF, EP_DOUBLE, p->X.rows, net->shape.outputs));
   for (long t = 0; t < s->fit.epochs; t++) {
@@ -60,7 +60,7 @@ static void rotation_is_exact(void **state) {
   static ep_setup s;
   for (int c = 0; c < 4; c++) {
     const ptrdiff_t dimension = c % 2 ? 50 : 6;
-    ep_points p = make_points(dimension);
+    ep_points p = make_points(dimension, 1);
     ep_model m;
     ep_fit_info info;
     ep_net net;
@@ -91,7 +91,7 @@ static void rotation_is_exact(void **state) {
 static void model_files(void **state) {
   (void)state;
   static ep_setup s;
-  ep_points p = make_points(50);
+  ep_points p = make_points(50, 1);
   ep_model m, back;
   ep_fit_info info;
   ep_mat E, F;
@@ -150,7 +150,7 @@ static void out_of_memory(void **state) {
   (void)state;
   static ep_setup s;
   for (int c = 0; c < 3; c++) {
-    ep_points p = make_points(c == 1 ? 50 : 6);
+    ep_points p = make_points(c == 1 ? 50 : 6, c == 2);
     make_setup(&s);
     s.fit.epochs = 2;
     s.fit.batch = c == 2 ? 3 : 0;
@@ -175,7 +175,7 @@ static void out_of_memory(void **state) {
 static void interrupted(void **state) {
   (void)state;
   static ep_setup s;
-  ep_points p = make_points(6);
+  ep_points p = make_points(6, 1);
   ep_model whole, m;
   ep_fit_info info;
   make_setup(&s);

@@ -14,7 +14,7 @@ static const char *colour(int i) {
   X(S, REAL, rate, "0.5", 0, 1, NULL, "a rate")     \
   X(S, BYTES, memory, "1K", 0, 1e15, NULL, "bytes") \
   X(S, FLAG, fast, NULL, 0, 0, NULL, "a flag")      \
-  X(S, NAME, colour, "red", 0, 0, colour, "a name") \
+  X(S, NAME, colour, "red", 0, 1, colour, "a name") \
   X(S, TEXT, path, "", 0, 0, NULL, "a path")        \
   X(S, LIST, files, "", 0, 0, NULL, "files")
 typedef struct {

@@ -1,0 +1,98 @@
+"""Help, version, and words the program does not know."""
+import re
+
+import pytest
+
+COMMANDS = ["fit", "embed", "data"]
+# what --help must say of an option: its default as it stands in the help
+DEFAULTS = {
+    "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
+            "loss": "linear", "similarity": "auto", "delta": "0.01", "temperature": "0.5", "epsilon": "1",
+            "off-diagonal": "0.005", "invariance": "25", "variance": "25", "covariance": "1", "method": "gd",
+            "rate": "1", "epochs": "100", "batch": "0", "tolerance": "0", "patience": "10", "seed": "0",
+            "precision": "single", "threads": "0", "memory": "0", "out": "model.npz", "every": "0"},
+    "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
+              "precision": "single", "threads": "0", "memory": "0"},
+    "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+}
+# options of interface.md without a default value
+OTHERS = {
+    "fit": "data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
+           "resume json progress",
+    "embed": "data labels image labels-out json progress",
+    "data": "data labels image out labels-out json progress",
+}
+
+
+@pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
+def test_alone_shows_how_to_start(good, words):
+    """Someone who knows nothing sees every command and two lines to copy."""
+    out = good(*words)
+    assert all(f"eigenpair {c} " in out for c in COMMANDS)
+    assert re.search(r"^ +eigenpair fit .*--out", out, re.M) and re.search(r"^ +eigenpair embed --model", out, re.M)
+
+
+def test_the_first_lines_shown_work(good, tmp_path):
+    """The two lines to copy do what they promise."""
+    lines = re.findall(r"^ +eigenpair ((?:fit|embed) --.*)$", good(), re.M)
+    assert len(lines) == 2
+    for line in lines:
+        good(*line.split(), *(["--width", 32, "--samples", 50, "--epochs", 2] if line.startswith("fit") else []))
+    assert (tmp_path / "embedding.npy").exists()
+
+
+def test_version(good):
+    """Scripts read the version from one line."""
+    assert re.fullmatch(r"eigenpair \d+\.\d+\.\d+\n", good("--version"))
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_is_the_same_both_ways(good, command):
+    """`help CMD` and `CMD --help` are one text, with a worked example."""
+    out = good("help", command)
+    assert out == good(command, "--help") == good(command, "--data", "x", "-h")
+    assert out.startswith(f"eigenpair {command}: ")
+    assert re.search(rf"^ +eigenpair {command} \S", out, re.M)
+
+
+@pytest.mark.parametrize("command, option, default",
+                         [(c, o, d) for c, table in DEFAULTS.items() for o, d in table.items()])
+def test_help_gives_the_default(good, command, option, default):
+    """Every option with a default is printed with it."""
+    line = re.search(rf"^  --{option} .*$", good("help", command), re.M)
+    assert line and line.group().endswith(f"(default {default})")
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_has_every_option_once(good, command):
+    """The help lists each option that exists, none twice, and this table knows them all."""
+    found = re.findall(r"^  --([a-z-]+)", good("help", command), re.M)
+    assert sorted(found) == sorted(list(DEFAULTS[command]) + OTHERS[command].split())
+
+
+@pytest.mark.parametrize("words", [["frobnicate"], ["help", "frobnicate"], ["Fit"], [""], ["--verbose"]])
+def test_unknown_command(ep, words):
+    """A wrong command is one line and status 2."""
+    code, out, err = ep(*words)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith("eigenpair: ") and words[-1] in err
+
+
+@pytest.mark.parametrize("command, wrong, right", [
+    ("fit", "--widht", "--width"), ("fit", "--epoch", "--epochs"), ("fit", "--of-diagonal", "--off-diagonal"),
+    ("fit", "--inputscale", "--input-scale"), ("embed", "--modle", "--model"), ("data", "--sample", "--samples"),
+])
+def test_did_you_mean(ep, command, wrong, right):
+    """A slip of the finger is named together with what was meant."""
+    code, out, err = ep(command, wrong, "3")
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith(f"eigenpair {command}: ") and f"did you mean {right}?" in err
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("option", ["--zzzzzzzzzzzz", "--" + "w" * 300, "--=3"], ids=["odd", "long", "empty"])
+def test_unknown_option(ep, command, option):
+    """An option like no other is refused without a far-fetched suggestion."""
+    code, out, err = ep(command, option)
+    assert (code, out) == (2, "") and err.count("\n") == 1
+    assert err.startswith(f"eigenpair {command}: ") and "did you mean" not in err
