@@ -54,11 +54,11 @@ static ep_status embed(setup_embed *s, const ep_model *model, ep_dataset *set, e
   const bool given = strcmp(s->data.scale, "auto") != 0;
   if (given || !model->config ? ep_dataset_is_unit(set, &s->data) : model->unit)
     ep_scale_to_unit(&set->X);
-  EP_CHECK(set->X.cols == model->net.shape.inputs, EP_ERR_SHAPE,
-           "%s: its network takes points of dimension %td, %s has %td", s->embed.model,
-           model->net.shape.inputs, s->data.data, set->X.cols);
+  EP_CHECK(set->X.cols == ep_model_inputs(model), EP_ERR_SHAPE,
+           "%s takes points of dimension %td, %s has %td", s->embed.model, ep_model_inputs(model),
+           s->data.data, set->X.cols);
   EP_CHECK(!s->embed.labels_out[0] || set->labels, EP_ERR_INPUT, "%s has no labels", s->data.data);
-  EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, model->net.shape.outputs));
+  EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, ep_model_outputs(model)));
   const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
   EP_TRY(ep_model_embed(E, model, &set->X, memory));
   EP_TRY(ep_npy_write(s->embed.out, E));

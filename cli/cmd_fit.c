@@ -63,9 +63,13 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
-  printf("network  %td", n->inputs);
-  for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
-  printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
+  if (m->net.theta.data) {
+    printf("network  %td", n->inputs);
+    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
+    printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
+  } else
+    printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
+           s->net.depth, s->net.activation, ep_model_outputs(m), s->run.precision);
   printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method,
          ep_objective_similarity(&objective), s->objective.loss, s->fit.rate);
   printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,

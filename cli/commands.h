@@ -13,6 +13,8 @@ ep_status cmd_fit(int argc, char **argv);
 void help_fit(FILE *to);
 ep_status cmd_embed(int argc, char **argv);
 void help_embed(FILE *to);
+ep_status cmd_ntk(int argc, char **argv);
+void help_ntk(FILE *to);
 ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
 ep_status data_fetch(const char *name, bool json);

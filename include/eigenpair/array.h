@@ -42,6 +42,15 @@ ep_status ep_npy_write_labels(const char *path, const int *labels, ptrdiff_t n);
 /* Bytes as IDX with the given shape, gzipped if the path ends in .gz. */
 ep_status ep_idx_write(const char *path, const uint8_t *data, int ndim, const ptrdiff_t *shape);
 
+/* A .npy file that is written in place, for results larger than memory. Its space is reserved at once; the file
+ * appears under its name with ep_npy_map_commit. */
+typedef struct ep_npy_map ep_npy_map; /* opaque; owned by the caller until ep_npy_map_close */
+ep_status ep_npy_map_create(ep_npy_map **out, const char *path, ep_precision prec, int ndim,
+                            const ptrdiff_t *shape);
+void *ep_npy_map_data(ep_npy_map *map); /* the values, all zero at first */
+ep_status ep_npy_map_commit(ep_npy_map *map);
+void ep_npy_map_close(ep_npy_map *map); /* NULL is fine; without a commit nothing is left behind */
+
 /* .npz: open, add, commit; or read by name. */
 typedef struct ep_npz ep_npz; /* opaque; owned by the caller until ep_npz_close */
 ep_status ep_npz_create(ep_npz **out, const char *path);

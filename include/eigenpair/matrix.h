@@ -58,6 +58,11 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
  * a non-negative diagonal. */
 ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
 
+/* A (symmetric positive definite, double) -> its lower Cholesky factor L, A = LL'; zeros above. */
+ep_status ep_mat_cholesky(const ep_mat *A);
+/* B <- L^{-1} B, or L'^{-1} B with EP_T; L lower triangular, double. */
+void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t);
+
 /* Scratch of one public call: grows, and is released as a whole. */
 typedef struct ep_work_block ep_work_block;
 typedef struct {

@@ -1,23 +1,36 @@
 #pragma once
 /* A method turns pairs into a model; every model embeds new points. Training is one of the methods. */
+#include <eigenpair/analytic.h>
 #include <eigenpair/dataset.h>
+#include <eigenpair/kernel.h>
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
 
 const char *ep_method_name(int i); /* NULL past the last */
 const char *ep_method_help(int i);
+const char *ep_kernel_name(int i);     /* empirical, analytic */
+const char *ep_integrator_name(int i); /* euler, flow */
 
-#define EP_FIT_OPTIONS(X, S)                                                                   \
-  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
-  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")              \
-  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
-  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
-  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                       \
-    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "  \
-    "never")                                                                                   \
-  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at")                  \
-  X(S, TEXT, track, "", 0, 0, NULL,                                                            \
-    "more columns of the history: weights (w_change, v_change), rank (RankMe of the outputs)")
+#define EP_FIT_OPTIONS(X, S)                                                                    \
+  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                       \
+  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")               \
+  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                               \
+  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once")  \
+  X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                         \
+    "method kernel: of the network at its start, or at infinite width")                         \
+  X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                     \
+    "method kernel: steps of descent, or gradient flow for the time rate x epochs")             \
+  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL, "gradient flow: relative error a step")    \
+  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                        \
+    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "   \
+    "never")                                                                                    \
+  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at")                   \
+  X(S, TEXT, track, "", 0, 0, NULL,                                                             \
+    "more columns of the history: ntk (ntk_max, ntk_frobenius), weights (w_change, v_change), " \
+    "rank (RankMe)")                                                                            \
+  X(S, INT, track_points, "20", 1, 1e6, NULL, "points whose kernel --track ntk follows")        \
+  X(S, INT, track_every, "1", 1, 1e9, NULL,                                                     \
+    "look every so many epochs; between, the last values stand")
 
 /* Files of a fit; they do not change its result. */
 #define EP_FIT_FILES(X, S)                                                                   \
@@ -43,11 +56,12 @@ typedef struct {
   ep_data_config data;
   ep_pair_config pair;
   ep_net_config net;
+  ep_analytic_config analytic;
   ep_objective_config objective;
   ep_fit_config fit;
   ep_fit_files files;
 } ep_setup;
-enum { EP_SETUP_GROUPS = 7 };
+enum { EP_SETUP_GROUPS = 8 };
 
 void ep_setup_default(ep_setup *setup);
 /* The tables of the setup with their structs, for flags, help and JSON; ends with a zero row. */
@@ -82,12 +96,22 @@ typedef struct {
 } ep_fit_info;
 void ep_fit_info_free(ep_fit_info *info);
 
-/* A model: what a file holds. */
+/* A model: what a file holds. Which parts are there depends on the method:
+ *   network      net                f(x)
+ *   linearised   net, change        f(x; net) + J(x) change
+ *   empirical    net, X, Y          f(x; net) + sum_p K(x, x_p) y_p, K the tangent kernel of net
+ *   analytic     X, Y, Y0           sum_p NTK(x, x_p) y_p + NNGP(x, x_p) y0_p; or net in the place of Y0 */
 typedef struct {
-  ep_net net;     /* owned */
+  ep_net net;      /* V.., W */
+  ep_net change;   /* dV.., dW */
+  ep_mat X, Y, Y0; /* (P, D), (P, Z), (P, Z) */
+  ep_analytic analytic;
+  bool infinite;  /* Y goes with the analytic kernel */
   bool unit;      /* it was made from points on the unit sphere */
   json_t *config; /* the setup it was made with, owned */
-} ep_model;
+} ep_model;       /* all matrices are owned */
+ptrdiff_t ep_model_inputs(const ep_model *model);
+ptrdiff_t ep_model_outputs(const ep_model *model);
 
 /* Fits setup->fit.method to the points. An interrupted fit saves a checkpoint and returns
  * EP_ERR_INTERRUPTED; info is filled in as far as the work got. */

@@ -45,10 +45,11 @@ ptrdiff_t ep_net_parameters(const ep_net_shape *shape);
 /* Entries N(0, 1) of the seed, or the weights in config->init, which also give the shape. */
 ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec);
-/* V or V1.., W of an .npz; shape->phi and input_scale are the caller's, the rest comes from the file. */
-ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const ep_net_shape *shape,
-                      ep_precision prec);
-ep_status ep_net_write(ep_npz *file, const ep_net *net);
+/* V or V1.., W of an .npz, with `prefix` in front of the names; shape->phi and input_scale are the caller's,
+ * the rest comes from the file. */
+ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const char *prefix,
+                      const ep_net_shape *shape, ep_precision prec);
+ep_status ep_net_write(ep_npz *file, const char *prefix, const ep_net *net);
 
 /* The points of a data matrix, streamed through a network in blocks that fit the memory given. */
 typedef struct ep_stream ep_stream; /* opaque; borrows X */

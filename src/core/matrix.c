@@ -144,6 +144,23 @@ ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R) {
   return st;
 }
 
+ep_status ep_mat_cholesky(const ep_mat *A) {
+  assert(A->rows == A->cols && A->prec == EP_DOUBLE);
+  const int info = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', (int)A->rows, A->data, (int)A->ld);
+  EP_CHECK(info == 0, EP_ERR_NUMERIC,
+           "a matrix of order %td is not positive definite (dpotrf info %d)", A->rows, info);
+  for (ptrdiff_t i = 0; i < A->rows; i++)
+    for (ptrdiff_t j = i + 1; j < A->cols; j++) *ep_d(A, i, j) = 0;
+  return EP_OK;
+}
+
+void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t) {
+  assert(L->rows == L->cols && L->rows == B->rows && L->prec == EP_DOUBLE && B->prec == EP_DOUBLE);
+  cblas_dtrsm(CblasRowMajor, CblasLeft, CblasLower, t == EP_T ? CblasTrans : CblasNoTrans,
+              CblasNonUnit, (int)B->rows, (int)B->cols, 1, L->data, (int)L->ld, B->data,
+              (int)B->ld);
+}
+
 ep_status ep_work_get(ep_work *work, void *out, ptrdiff_t count, size_t size) {
   EP_CHECK(count >= 0 && (count == 0 || size < (size_t)PTRDIFF_MAX / 16 / (size_t)count),
            EP_ERR_ARG, "scratch of %td x %zu bytes is too large", count, size);

@@ -35,7 +35,7 @@ static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings as JSON");
   ep_status st = ep_npz_add_text(file, "config", text);
   free(text);
-  if (!st) st = ep_npz_add_matrix(file, "theta", &t->net->theta, true);
+  if (!st) st = ep_npz_add_matrix(file, "theta", &t->state, true);
   if (!st) st = ep_npz_add_matrix(file, "history", &H, false);
   if (!st) st = ep_npz_add_matrix(file, "state", &S, true);
   return st ? st : ep_npz_commit(file);
@@ -81,11 +81,11 @@ static ep_status read_config(json_t **config, ep_npz *file, const char *path) {
 
 static ep_status take_weights(ep_training *t, ep_npz *file, const char *path) {
   ep_mat theta = {0};
-  ep_status st = get_matrix(&theta, file, "theta", t->net->theta.prec, path);
-  if (!st && theta.cols != t->net->theta.cols)
-    st = EP_FAIL(EP_ERR_SHAPE, "%s: %td weights for a network of %td", path, theta.cols,
-                 t->net->theta.cols);
-  if (!st) ep_mat_copy(&t->net->theta, &theta);
+  ep_status st = get_matrix(&theta, file, "theta", t->state.prec, path);
+  if (!st && theta.cols != t->state.cols)
+    st = EP_FAIL(EP_ERR_SHAPE, "%s: %td weights for a model of %td", path, theta.cols,
+                 t->state.cols);
+  if (!st) ep_mat_copy(&t->state, &theta);
   ep_mat_free(&theta);
   return st;
 }

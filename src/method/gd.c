@@ -7,38 +7,10 @@
 #include <eigenpair/random.h>
 #include <string.h>
 
-static bool finished(const ep_training *t) { return t->epoch >= t->setup->fit.epochs; }
+/* ---- all pairs at once */
 
-static ep_status diverge(ep_training *t) {
-  t->info->outcome = EP_DIVERGED;
-  return EP_OK;
-}
-
-/* After an update: tell, save, stop if asked. */
-static ep_status between(ep_training *t, bool epoch_over) {
-  const ep_run_config *run = &t->setup->run;
-  const long every = t->setup->files.every;
-  ep_run_progress(run, "epoch", (double)t->epoch, (double)t->setup->fit.epochs);
-  const bool stopped = ep_run_stopped(run);
-  if (stopped || (epoch_over && every > 0 && t->epoch % every == 0)) EP_TRY(ep_checkpoint_write(t));
-  EP_CHECK(!stopped, EP_ERR_INTERRUPTED, "interrupted at epoch %ld", t->epoch);
-  return EP_OK;
-}
-
-/* ---- all pairs at once: row t of the history is the loss after t steps */
-
-static ep_status full_batch(ep_training *t, ep_stream *stream) {
-  for (;;) {
-    double loss;
-    EP_TRY(ep_training_evaluate(t, &loss, stream, &t->points->pairs, !finished(t)));
-    if (ep_training_diverged(t, loss)) return diverge(t);
-    EP_TRY(ep_training_record(t, loss));
-    if (ep_training_converged(t)) return t->info->outcome = EP_CONVERGED, EP_OK;
-    if (finished(t)) return EP_OK;
-    if (!ep_training_update(t)) return diverge(t);
-    t->epoch++;
-    EP_TRY(between(t, true));
-  }
+static ep_status evaluate(ep_training *t, double *loss, bool gradient) {
+  return ep_training_pass(t, loss, t->method, &t->points->pairs, gradient);
 }
 
 static ep_status descend_full(ep_training *t) {
@@ -48,9 +20,16 @@ static ep_status descend_full(ep_training *t) {
                        ep_training_memory(t)));
   t->info->block = ep_stream_block(stream);
   t->info->density = ep_stream_density(stream);
-  const ep_status st = full_batch(t, stream);
+  t->method = stream;
+  t->evaluate = evaluate;
+  const ep_status st = ep_training_descend(t);
   ep_stream_free(stream);
   return st;
+}
+
+static ep_status diverge(ep_training *t) {
+  t->info->outcome = EP_DIVERGED;
+  return EP_OK;
 }
 
 /* ---- batches: row t of the history is the mean loss met during epoch t, row 0 that of the first
@@ -103,7 +82,7 @@ static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep
   ep_status st = ep_objective_check(&t->objective, &pairs);
   if (!st)
     st = ep_stream_new(&stream, &X, &t->net->shape, 2, EP_PASS_BACKWARD, ep_training_memory(t));
-  if (!st) st = ep_training_evaluate(t, loss, stream, &pairs, gradient);
+  if (!st) st = ep_training_pass(t, loss, stream, &pairs, gradient);
   if (!st) t->info->block = ep_stream_block(stream), t->info->density = ep_stream_density(stream);
   ep_stream_free(stream);
   ep_pairs_free(&pairs);
@@ -132,20 +111,20 @@ static ep_status epoch(batches *b, ep_training *t) {
     if (ep_training_diverged(t, loss) || !ep_training_update(t)) return diverge(t);
     t->loss_sum += loss * (double)count;
     t->batch++;
-    if (i + count < n) EP_TRY(between(t, false));
+    if (i + count < n) EP_TRY(ep_training_between(t, false));
   }
   t->epoch++;
   EP_TRY(ep_training_record(t, t->loss_sum / (double)n));
   t->batch = 0;
   t->loss_sum = 0;
-  return between(t, true);
+  return ep_training_between(t, true);
 }
 
 static ep_status descend_batches(ep_work *work, ep_training *t) {
   batches b;
   EP_TRY(new_batches(&b, work, t));
   if (t->info->history.rows == 0) EP_TRY(first_row(&b, t));
-  while (t->info->outcome == EP_DONE && !finished(t)) {
+  while (t->info->outcome == EP_DONE && !ep_training_finished(t)) {
     EP_TRY(epoch(&b, t));
     if (t->info->outcome == EP_DONE && ep_training_converged(t)) t->info->outcome = EP_CONVERGED;
   }
@@ -155,20 +134,27 @@ static ep_status descend_batches(ep_work *work, ep_training *t) {
 /* ---- */
 
 static ep_status descend(ep_training *t) {
-  const ptrdiff_t n = t->points->pairs.anchors;
-  if (t->setup->fit.batch == 0 || t->setup->fit.batch >= n) return descend_full(t);
+  if (ep_training_full_batch(t)) return descend_full(t);
   ep_work work = {0};
   const ep_status st = descend_batches(&work, t);
   ep_work_free(&work);
   return st;
 }
 
+/* with a rotation the model's weights are made from the small network's */
+static ep_status finish(ep_training *t) {
+  ep_training_summary(t);
+  return t->net == t->whole ? EP_OK : ep_rotation_undo(t->whole, &t->rotation, &t->small);
+}
+
 ep_status ep_fit_gd(ep_model *model, ep_fit_info *info, const ep_points *points,
                     const ep_setup *setup) {
   ep_training t;
   ep_status st = ep_training_new(&t, model, info, points, setup);
+  if (!st) st = ep_training_network(&t, ep_training_full_batch(&t));
+  if (!st) st = ep_training_begin(&t, &t.net->theta, &t.grad.theta, t.net->shape.outputs);
   if (!st) st = descend(&t);
-  if (!st) st = ep_training_finish(&t);
+  if (!st) st = finish(&t);
   ep_training_free(&t);
   return st;
 }

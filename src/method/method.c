@@ -12,17 +12,34 @@ static const struct {
   ep_method *fit;
 } methods[] = {
     {"gd", "gradient descent on the whole network", ep_fit_gd},
+    {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
+     ep_fit_kernel},
+    {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
 const char *ep_method_name(int i) { return i < METHODS ? methods[i].name : NULL; }
+const char *ep_kernel_name(int i) {
+  static const char *const names[] = {"empirical", "analytic", NULL};
+  return names[i];
+}
+
+const char *ep_integrator_name(int i) {
+  static const char *const names[] = {"euler", "flow", NULL};
+  return names[i];
+}
+
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
 
 void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *s) {
   const ep_option_group all[EP_SETUP_GROUPS + 1] = {
-      {"Data", ep_data_options, &s->data},       {"Pairs", ep_pair_options, &s->pair},
-      {"Network", ep_net_options, &s->net},      {"Objective", ep_objective_options, &s->objective},
-      {"Method", ep_fit_options, &s->fit},       {"Run", ep_run_options, &s->run},
+      {"Data", ep_data_options, &s->data},
+      {"Pairs", ep_pair_options, &s->pair},
+      {"Network", ep_net_options, &s->net},
+      {"Infinite width", ep_analytic_options, &s->analytic},
+      {"Objective", ep_objective_options, &s->objective},
+      {"Method", ep_fit_options, &s->fit},
+      {"Run", ep_run_options, &s->run},
       {"Files", ep_fit_file_options, &s->files},
   };
   memcpy(groups, all, sizeof all);
@@ -63,6 +80,7 @@ ep_status ep_setup_from_json(ep_setup *setup, const json_t *object) {
 /* weights from a file decide the shape: the config says what it came to */
 static ep_status note_shape(const ep_model *model) {
   const ep_net_shape *s = &model->net.shape;
+  if (!model->net.theta.data) return EP_OK;
   EP_CHECK(json_object_set_new(model->config, "width", json_integer(s->width)) == 0 &&
                json_object_set_new(model->config, "depth", json_integer(s->depth)) == 0 &&
                json_object_set_new(model->config, "outputs", json_integer(s->outputs)) == 0,

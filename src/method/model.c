@@ -1,10 +1,29 @@
-/* Models in files: V or V1.., W, and config, a JSON text. */
+/* Models: their files and how they embed. */
 #include "core/mem.h"
 
 #include <eigenpair/method.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+ptrdiff_t ep_model_inputs(const ep_model *m) {
+  return m->net.theta.data ? m->net.shape.inputs : m->X.cols;
+}
+ptrdiff_t ep_model_outputs(const ep_model *m) {
+  return m->net.theta.data ? m->net.shape.outputs : m->Y.cols;
+}
+
+void ep_model_free(ep_model *model) {
+  ep_net_free(&model->net);
+  ep_net_free(&model->change);
+  ep_mat_free(&model->X);
+  ep_mat_free(&model->Y);
+  ep_mat_free(&model->Y0);
+  json_decref(model->config);
+  model->config = NULL;
+}
+
+/* ---- writing */
 
 /* config with what the settings do not say: version, points on the sphere or not */
 static ep_status config_text(char **text, const ep_model *model) {
@@ -17,10 +36,14 @@ static ep_status config_text(char **text, const ep_model *model) {
   return EP_OK;
 }
 
-static ep_status write_all(ep_npz *file, const ep_model *model) {
+static ep_status write_all(ep_npz *file, const ep_model *m) {
   char *text;
-  EP_TRY(ep_net_write(file, &model->net));
-  EP_TRY(config_text(&text, model));
+  if (m->net.theta.data) EP_TRY(ep_net_write(file, "", &m->net));
+  if (m->change.theta.data) EP_TRY(ep_net_write(file, "d", &m->change));
+  if (m->X.data) EP_TRY(ep_npz_add_matrix(file, "X", &m->X, false));
+  if (m->Y.data) EP_TRY(ep_npz_add_matrix(file, "Y", &m->Y, false));
+  if (m->Y0.data) EP_TRY(ep_npz_add_matrix(file, "Y0", &m->Y0, false));
+  EP_TRY(config_text(&text, m));
   const ep_status st = ep_npz_add_text(file, "config", text);
   free(text);
   return st ? st : ep_npz_commit(file);
@@ -33,6 +56,8 @@ ep_status ep_model_save(const char *path, const ep_model *model) {
   ep_npz_close(file);
   return st;
 }
+
+/* ---- reading */
 
 /* Weights without a config (written by hand with numpy.savez) are a relu network. */
 static ep_status read_config(ep_model *out, ep_setup *setup, ep_npz *file, const char *path) {
@@ -49,13 +74,50 @@ static ep_status read_config(ep_model *out, ep_setup *setup, ep_npz *file, const
   return ep_setup_from_json(setup, out->config);
 }
 
+static ep_status read_matrix(ep_mat *to, ep_npz *file, const char *name, const char *path,
+                             ep_precision prec) {
+  ep_array a = {0};
+  char place[1200];
+  snprintf(place, sizeof place, "%s:%s", path, name);
+  ep_status st = ep_npz_get(&a, file, name);
+  if (!st && a.ndim != 2) st = EP_FAIL(EP_ERR_SHAPE, "%s: is not a matrix", place);
+  if (!st) st = ep_array_to_matrix(to, &a, NULL, a.shape[0], 1, prec, place);
+  ep_array_free(&a);
+  return st;
+}
+
+static ep_status read_kernel(ep_model *out, ep_npz *file, const char *path, ep_precision prec) {
+  EP_TRY(read_matrix(&out->X, file, "X", path, prec));
+  EP_TRY(read_matrix(&out->Y, file, "Y", path, prec));
+  if (ep_npz_has(file, "Y0")) EP_TRY(read_matrix(&out->Y0, file, "Y0", path, prec));
+  EP_CHECK(out->X.rows == out->Y.rows &&
+               (!out->Y0.data || (out->Y0.rows == out->X.rows && out->Y0.cols == out->Y.cols)),
+           EP_ERR_SHAPE, "%s: X and Y have different numbers of rows", path);
+  return EP_OK;
+}
+
 static ep_status read_all(ep_model *out, ep_setup *setup, ep_npz *file, const char *path,
                           ep_precision prec) {
   ep_net_shape shape = {.input_scale = 1};
   EP_TRY(read_config(out, setup, file, path));
   EP_TRY(ep_activation_parse(&shape.phi, setup->net.activation));
-  EP_TRY(ep_net_read(&out->net, file, path, &shape, prec));
-  if (setup->net.input_scale) out->net.shape.input_scale = 1 / sqrt((double)out->net.shape.inputs);
+  if (ep_npz_has(file, "Y")) EP_TRY(read_kernel(out, file, path, prec));
+  if (ep_npz_has(file, "W") || !out->Y.data)
+    EP_TRY(ep_net_read(&out->net, file, path, "", &shape, prec));
+  if (ep_npz_has(file, "dW")) EP_TRY(ep_net_read(&out->change, file, path, "d", &shape, prec));
+  const double scale = setup->net.input_scale ? 1 / sqrt((double)ep_model_inputs(out)) : 1;
+  out->net.shape.input_scale = out->change.shape.input_scale = scale;
+  out->analytic = (ep_analytic){shape.phi, (int)setup->net.depth, scale, setup->analytic};
+  out->infinite =
+      strcmp(setup->fit.method, "kernel") == 0 && strcmp(setup->fit.kernel, "analytic") == 0;
+  EP_CHECK(!out->Y.data || out->infinite || out->net.theta.data, EP_ERR_INPUT,
+           "%s: a model of X and Y needs V and W too, or a config that says the kernel is analytic",
+           path);
+  EP_CHECK(!out->change.theta.data || out->change.theta.cols == out->net.theta.cols, EP_ERR_SHAPE,
+           "%s: the weights and their changes have different shapes", path);
+  EP_CHECK(!out->Y.data || !out->net.theta.data ||
+               (out->X.cols == out->net.shape.inputs && out->Y.cols == out->net.shape.outputs),
+           EP_ERR_SHAPE, "%s: X and Y do not fit its network", path);
   return EP_OK;
 }
 
@@ -72,17 +134,69 @@ ep_status ep_model_load(ep_model *out, const char *path, ep_precision prec) {
   return st;
 }
 
-void ep_model_free(ep_model *model) {
-  ep_net_free(&model->net);
-  json_decref(model->config);
-  model->config = NULL;
+/* ---- embedding */
+
+/* E = f(X) at the weights */
+static ep_status network(const ep_mat *E, const ep_net *net, const ep_mat *X, double memory) {
+  ep_stream *stream;
+  EP_TRY(ep_stream_new(&stream, X, &net->shape, 1, EP_PASS_FORWARD, memory));
+  ep_stream_forward(E, stream, net);
+  ep_stream_free(stream);
+  return EP_OK;
 }
 
-ep_status ep_model_embed(const ep_mat *E, const ep_model *model, const ep_mat *X, double memory) {
+/* E += J(X) change */
+static ep_status tangent(const ep_mat *E, const ep_model *m, const ep_net *change, const ep_mat *X,
+                         double memory) {
   ep_stream *stream;
-  EP_TRY(ep_stream_new(&stream, X, &model->net.shape, 1, EP_PASS_FORWARD, memory));
-  ep_stream_forward(E, stream, &model->net);
+  ep_mat dE;
+  EP_TRY(ep_mat_new(&dE, E->prec, E->rows, E->cols));
+  ep_status st = ep_stream_new(&stream, X, &m->net.shape, 2, EP_PASS_TANGENT, memory);
+  if (!st) ep_stream_tangent(&dE, stream, &m->net, change);
+  if (!st) ep_mat_axpy(E, 1, &dE);
   ep_stream_free(stream);
+  ep_mat_free(&dE);
+  return st;
+}
+
+/* E += sum_p K(x, x_p) y_p = J(x) J(X_p)'Y, without the kernel */
+static ep_status frozen(const ep_mat *E, const ep_model *m, const ep_mat *X, double memory) {
+  ep_mat dE;
+  EP_TRY(ep_mat_new(&dE, E->prec, E->rows, E->cols));
+  const ep_status st = ep_ntk_apply(&dE, &m->net, &m->X, X, &m->Y, memory);
+  if (!st) ep_mat_axpy(E, 1, &dE);
+  ep_mat_free(&dE);
+  return st;
+}
+
+/* E += K(X, X_p) Y, a block of rows at a time */
+static ep_status analytic(const ep_mat *E, const ep_model *m, ep_analytic_kind kind,
+                          const ep_mat *Y, const ep_mat *X, double memory) {
+  enum { BLOCK = 256 };
+  const double row = 2 * (double)m->X.rows * (double)ep_sizeof(X->prec), rows = memory / row;
+  ep_mat K;
+  EP_TRY(ep_mat_new(&K, X->prec, rows > BLOCK ? BLOCK : rows > 1 ? (ptrdiff_t)rows : 1, m->X.rows));
+  ep_status st = EP_OK;
+  for (ptrdiff_t i = 0; !st && i < X->rows; i += K.rows) {
+    const ptrdiff_t n = X->rows - i < K.rows ? X->rows - i : K.rows;
+    const ep_mat x = ep_mat_rows(X, i, n), e = ep_mat_rows(E, i, n), k = ep_mat_rows(&K, 0, n);
+    st = ep_analytic_kernel(&k, &m->analytic, kind, &x, &m->X);
+    if (!st) ep_mat_mul(&e, 1, &k, EP_N, Y, EP_N, 1);
+  }
+  ep_mat_free(&K);
+  return st;
+}
+
+ep_status ep_model_embed(const ep_mat *E, const ep_model *m, const ep_mat *X, double memory) {
+  EP_CHECK(X->cols == ep_model_inputs(m), EP_ERR_SHAPE,
+           "the model takes points of dimension %td, the data have %td", ep_model_inputs(m),
+           X->cols);
+  if (m->net.theta.data) EP_TRY(network(E, &m->net, X, memory));
+  else ep_mat_fill(E, 0);
+  if (m->change.theta.data) EP_TRY(tangent(E, m, &m->change, X, memory));
+  if (m->Y.data && !m->infinite) EP_TRY(frozen(E, m, X, memory));
+  if (m->Y.data && m->infinite) EP_TRY(analytic(E, m, EP_NTK, &m->Y, X, memory));
+  if (m->Y0.data) EP_TRY(analytic(E, m, EP_NNGP, &m->Y0, X, memory));
   EP_CHECK(isfinite(ep_mat_norm2(E)), EP_ERR_NUMERIC,
            "outputs of the model are not finite: the data are too large for it");
   return EP_OK;

@@ -1,60 +1,84 @@
 #pragma once
-/* What methods that descend on a network share: the network's points, one evaluation of loss and
- * gradient, the history with its trackers, checkpoints. */
+/* What methods that descend share: loss and its gradient at the outputs, the loop, the history with its
+ * trackers, checkpoints. What is trained is a flat array, `state`: a network's weights, their change, or the
+ * coefficients of a kernel. */
 #include "model/rotation.h"
 
 #include <eigenpair/method.h>
 
-typedef struct {
+typedef struct ep_training ep_training;
+struct ep_training {
   const ep_setup *setup;
   const ep_points *points;
   ep_fit_info *info;
   ep_objective objective;
-  ep_mat X;             /* what the first layer sees: points->X, or rotation.X; borrowed */
-  ep_rotation rotation; /* used if rotation.Q has entries */
-  ep_net *whole;        /* the model's network; with a rotation it keeps the start until the end */
-  ep_net small;         /* with a rotation: the network on rotated points */
-  ep_net *net;          /* the one that is trained: whole or &small */
-  ep_net grad;          /* gradient at the last evaluation */
-  ep_mat start;         /* (1, parameters) weights at the start, where a tracker needs them */
-  double start_w, start_v;    /* |W(0)|_F, |V(0)|_F */
-  ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the network */
+  ep_mat state,
+      gradient; /* (1, count) what is trained, and dL/dstate at the last evaluation; views */
+  /* *loss = L of all pairs at the state, with outputs in F; with `gradient` also the gradient */
+  ep_status (*evaluate)(ep_training *t, double *loss, bool gradient);
+  void *method;               /* what the method's own functions need */
+  ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the run */
   ep_mat F_double, dF_double; /* the same in double, where losses live */
-  ptrdiff_t *trackers;        /* indices into the table of trackers, -1 ends */
-  bool outputs_current;       /* F holds the outputs of all points at the present weights */
-  uint64_t print;             /* of the weights in --init; 0: none */
-  uint64_t points_print;      /* of the points; 0: not yet taken */
+  bool outputs_current;       /* F holds the outputs of all points at the present state */
+  struct ep_trackers *trackers;
+  /* for methods with a network */
+  ep_mat X;              /* what its first layer sees: points->X, or rotation.X; borrowed */
+  ep_rotation rotation;  /* used if rotation.Q has entries */
+  ep_net *whole;         /* the model's network; with a rotation it keeps the start until the end */
+  ep_net small;          /* with a rotation: the network on rotated points */
+  ep_net *net;           /* the one that is trained: whole or &small; NULL: there is none */
+  ep_net grad;           /* same shape, for gradients */
+  uint64_t print;        /* of the weights in --init; 0: none */
+  uint64_t points_print; /* of the points; 0: not yet taken */
   /* where the work is; all of it goes into a checkpoint */
-  long epoch;      /* updates of this many epochs are in the weights */
+  long epoch;      /* updates of this many epochs are in the state */
   long batch;      /* and of so many batches of the next one */
   double loss_sum; /* over those batches */
   double seconds;  /* spent before the last resume */
   double clock;    /* when this run began */
-} ep_training;
+};
 
+/* In this order: new, network (where there is one), begin, descend; free in any case. */
 ep_status ep_training_new(ep_training *t, ep_model *model, ep_fit_info *info,
                           const ep_points *points, const ep_setup *setup);
-/* Puts the trained weights into the model; after this only ep_training_free. */
-ep_status ep_training_finish(ep_training *t);
+/* Weights of the start. `rotate`: fewer points than dimensions may shorten the first layer. */
+ep_status ep_training_network(ep_training *t, bool rotate);
+/* What is trained, its gradient, the number of outputs; goes on from a checkpoint if there is one. */
+ep_status ep_training_begin(ep_training *t, const ep_mat *state, const ep_mat *gradient,
+                            ptrdiff_t outputs);
+/* Full-batch descent: row t of the history is the loss after t steps. */
+ep_status ep_training_descend(ep_training *t);
+void ep_training_summary(ep_training *t); /* fills in info */
 void ep_training_free(ep_training *t);
 
-/* Bytes left for activations under the cap. */
+/* Bytes left under the cap, the loss's scratch taken off. */
 double ep_training_memory(const ep_training *t);
-/* *loss = L at the weights; with `gradient` grad = dL/dtheta. The stream carries the points of pairs. */
-ep_status ep_training_evaluate(ep_training *t, double *loss, ep_stream *stream,
-                               const ep_pairs *pairs, bool gradient);
-/* theta -= rate grad; false, and nothing changed, if the step is not finite. */
+/* *loss = L(F) of these pairs; with `gradient` dF = dL/dF. */
+ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, bool gradient);
+/* The same through the network, and grad = dL/dtheta. The stream carries the points of `pairs`. */
+ep_status ep_training_pass(ep_training *t, double *loss, ep_stream *stream, const ep_pairs *pairs,
+                           bool gradient);
+/* state -= rate gradient; false, and nothing changed, if the step is not finite. */
 bool ep_training_update(ep_training *t);
 /* Adds a row: epoch, loss, and what --track asks for. */
 ep_status ep_training_record(ep_training *t, double loss);
-/* Can this loss be gone on with? A loss that is not finite, or 1e10 times the first, is divergence. */
+/* After an update: tell, save, stop if asked. */
+ep_status ep_training_between(ep_training *t, bool epoch_over);
+/* Can this loss not be gone on with? One that is not finite, or 1e10 times the first. */
 bool ep_training_diverged(const ep_training *t, double loss);
 bool ep_training_converged(const ep_training *t);
+bool ep_training_finished(const ep_training *t);
 double ep_training_seconds(const ep_training *t);
-
 bool ep_training_full_batch(const ep_training *t);
 /* F = outputs of all points at the present weights, if it is not that already. */
 ep_status ep_training_outputs(ep_training *t);
 
+/* ---- trackers.c */
+ep_status ep_trackers_new(ep_training *t);   /* reads --track, names the columns */
+ep_status ep_trackers_start(ep_training *t); /* remembers what they compare with */
+ep_status ep_trackers_record(double *row, ep_training *t);
+void ep_trackers_free(ep_training *t);
+
+/* ---- checkpoint.c */
 ep_status ep_checkpoint_write(ep_training *t);
 ep_status ep_checkpoint_read(ep_training *t, const char *path);

@@ -39,40 +39,50 @@ void ep_net_free(ep_net *net) {
   *net = (ep_net){.shape = net->shape};
 }
 
-static void layer_name(char name[16], const ep_net_shape *s, int layer) {
-  if (layer == s->depth) snprintf(name, 16, "W");
-  else if (s->depth == 1) snprintf(name, 16, "V");
-  else snprintf(name, 16, "V%d", layer + 1);
+/* prefix and V, V1.., or W */
+static void layer_name(char name[32], const char *prefix, int depth, int layer) {
+  if (layer == depth) snprintf(name, 32, "%sW", prefix);
+  else if (depth == 1) snprintf(name, 32, "%sV", prefix);
+  else snprintf(name, 32, "%sV%d", prefix, layer + 1);
 }
 
 static const ep_mat *layer_matrix(const ep_net *net, int layer) {
   return layer < net->shape.depth ? &net->V[layer] : &net->W;
 }
 
-ep_status ep_net_write(ep_npz *file, const ep_net *net) {
+ep_status ep_net_write(ep_npz *file, const char *prefix, const ep_net *net) {
   for (int l = 0; l <= net->shape.depth; l++) {
-    char name[16];
-    layer_name(name, &net->shape, l);
+    char name[32];
+    layer_name(name, prefix, net->shape.depth, l);
     EP_TRY(ep_npz_add_matrix(file, name, layer_matrix(net, l), false));
   }
   return EP_OK;
 }
 
-/* depth, width, inputs, outputs from the names and shapes in the file */
-static ep_status read_shape(ep_net_shape *s, ep_npz *file, const char *path) {
-  char name[16];
-  for (s->depth = 1; s->depth < EP_MAX_DEPTH; s->depth++) {
-    snprintf(name, sizeof name, "V%d", s->depth + 1);
+/* the deepest network whose layers are all there */
+static ep_status find_depth(int *depth, const ep_npz *file, const char *path, const char *prefix) {
+  char name[32];
+  for (*depth = 1; *depth < EP_MAX_DEPTH; ++*depth) {
+    layer_name(name, prefix, *depth + 2, *depth);
     if (!ep_npz_has(file, name)) break;
   }
-  EP_CHECK(ep_npz_has(file, "W") && (ep_npz_has(file, "V") || ep_npz_has(file, "V1")), EP_ERR_INPUT,
-           "%s: a network needs the arrays V (or V1, V2, ..) and W", path);
-  if (s->depth == 1 && !ep_npz_has(file, "V"))
-    return EP_FAIL(EP_ERR_INPUT, "%s: a network of one hidden layer calls its weights V, not V1",
-                   path);
+  for (int l = 0; l <= *depth; l += *depth) {
+    layer_name(name, prefix, *depth, l);
+    EP_CHECK(ep_npz_has(file, name), EP_ERR_INPUT,
+             "%s: holds no %s; a network is V and W, or V1, V2, .. and W", path, name);
+  }
+  return EP_OK;
+}
+
+/* width, inputs, outputs from the shapes of the first and the last layer */
+static ep_status read_shape(ep_net_shape *s, ep_npz *file, const char *path, const char *prefix) {
+  char first[32], last[32];
+  EP_TRY(find_depth(&s->depth, file, path, prefix));
+  layer_name(first, prefix, s->depth, 0);
+  layer_name(last, prefix, s->depth, s->depth);
   ep_array V = {0}, W = {0};
-  ep_status st = ep_npz_get(&V, file, s->depth == 1 ? "V" : "V1");
-  if (!st) st = ep_npz_get(&W, file, "W");
+  ep_status st = ep_npz_get(&V, file, first);
+  if (!st) st = ep_npz_get(&W, file, last);
   if (!st && (V.ndim != 2 || W.ndim != 2))
     st = EP_FAIL(EP_ERR_SHAPE, "%s: V and W are matrices", path);
   if (!st) s->width = V.shape[0], s->inputs = V.shape[1], s->outputs = W.shape[1];
@@ -98,15 +108,15 @@ static ep_status read_layer(const ep_mat *to, ep_npz *file, const char *name, co
   return st;
 }
 
-ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const ep_net_shape *shape,
-                      ep_precision prec) {
+ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const char *prefix,
+                      const ep_net_shape *shape, ep_precision prec) {
   ep_net_shape s = *shape;
   *out = (ep_net){0};
-  EP_TRY(read_shape(&s, file, path));
+  EP_TRY(read_shape(&s, file, path, prefix));
   ep_status st = ep_net_new(out, &s, prec);
   for (int l = 0; !st && l <= s.depth; l++) {
-    char name[16];
-    layer_name(name, &s, l);
+    char name[32];
+    layer_name(name, prefix, s.depth, l);
     st = read_layer(layer_matrix(out, l), file, name, path);
   }
   if (st) ep_net_free(out);
@@ -117,7 +127,7 @@ static ep_status read_init(ep_net *out, const char *path, const ep_net_shape *sh
                            ptrdiff_t inputs, ep_precision prec) {
   ep_npz *file;
   EP_TRY(ep_npz_open(&file, path));
-  ep_status st = ep_net_read(out, file, path, shape, prec);
+  ep_status st = ep_net_read(out, file, path, "", shape, prec);
   ep_npz_close(file);
   if (!st && out->shape.inputs != inputs) {
     st = EP_FAIL(EP_ERR_SHAPE, "%s: its network takes points of dimension %td, the data have %td",

@@ -3,14 +3,20 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "data"]
+COMMANDS = ["fit", "embed", "ntk", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
             "loss": "linear", "similarity": "auto", "delta": "0.01", "temperature": "0.5", "epsilon": "1",
             "off-diagonal": "0.005", "invariance": "25", "variance": "25", "covariance": "1", "method": "gd",
             "rate": "1", "epochs": "100", "batch": "0", "tolerance": "0", "patience": "10", "seed": "0",
-            "precision": "single", "threads": "0", "memory": "0", "out": "model.npz", "every": "0"},
+            "precision": "single", "threads": "0", "memory": "0", "out": "model.npz", "every": "0", "kernel": "empirical",
+            "integrator": "euler", "flow-tolerance": "1e-8", "track-points": "20", "track-every": "1",
+            "weight-variance": "1", "bias-variance": "0", "last-variance": "1"},
+    "ntk": {"kernel": "empirical", "layout": "full", "out": "kernel.npy", "samples": "0", "scale": "auto",
+            "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
+            "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
+            "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
@@ -20,6 +26,7 @@ OTHERS = {
     "fit": "data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
            "resume json progress",
     "embed": "data labels image labels-out json progress",
+    "ntk": "data data2 labels image drift explain input-scale init json progress",
     "data": "data labels image out labels-out json progress",
 }
 

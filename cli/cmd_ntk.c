@@ -1,0 +1,263 @@
+#include "commands.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *kernel_name(int i) {
+  static const char *const names[] = {"empirical", "analytic", "nngp", NULL};
+  return names[i];
+}
+
+#define NTK_OPTIONS(X, S)                                                                         \
+  X(S, NAME, kernel, "empirical", 0, 0, kernel_name,                                              \
+    "of a finite network, or at infinite width: tangent kernel, Gaussian process")                \
+  X(S, NAME, layout, "full", 0, 0, ep_layout_name,                                                \
+    "empirical: (n, n2, Z, Z), (n, n2, Z), or their mean (n, n2)")                                \
+  X(S, TEXT, data2, "", 0, 0, NULL, "second set of points, like --data (default: the first)")     \
+  X(S, TEXT, drift, "", 0, 0, NULL, "how far two models' kernels are apart: --drift A.npz B.npz") \
+  X(S, FLAG, explain, NULL, 0, 0, NULL, "say how it is computed, and why")                        \
+  X(S, TEXT, out, "kernel.npy", 0, 0, NULL, "the kernel")
+typedef struct {
+  NTK_OPTIONS(EP_OPT_FIELD, )
+} ntk_config;
+static const ep_option ntk_options[] = {NTK_OPTIONS(EP_OPT_ROW, ntk_config){0}};
+
+typedef struct {
+  ntk_config ntk;
+  ep_data_config data;
+  ep_net_config net;
+  ep_analytic_config analytic;
+  ep_run_config run;
+  cli_config cli;
+  bool own_activation; /* --activation was given */
+} setup_ntk;
+
+static void groups_of(ep_option_group groups[7], setup_ntk *s) {
+  const ep_option_group all[7] = {{"Kernel", ntk_options, &s->ntk},
+                                  {"Data", ep_data_options, &s->data},
+                                  {"Network", ep_net_options, &s->net},
+                                  {"Infinite width", ep_analytic_options, &s->analytic},
+                                  {"Run", ep_run_options, &s->run},
+                                  {"Output", cli_options, &s->cli},
+                                  {0}};
+  memcpy(groups, all, sizeof all);
+}
+
+void help_ntk(FILE *to) {
+  static setup_ntk s;
+  ep_option_group groups[7];
+  groups_of(groups, &s);
+  fprintf(to,
+          "\n  eigenpair ntk --data x.npy --width 1000 --outputs 10 --seed 1 --layout trace --out "
+          "K.npy\n"
+          "  eigenpair ntk --data x.npy --init model.npz --out K.npy         of a model's network\n"
+          "  eigenpair ntk --data x.npy --kernel analytic --depth 3          at infinite width\n"
+          "  eigenpair ntk --drift before.npz after.npz --data x.npy --json  max, frobenius, "
+          "relative_frobenius\n\n"
+          "A result larger than --memory goes straight to the file.\n");
+  args_help(groups, to);
+}
+
+/* ---- networks and points */
+
+/* The network of --init (with the activation it was made with), or of --width and --seed. */
+static ep_status read_network(ep_model *model, const setup_ntk *s, const char *path,
+                              ptrdiff_t inputs) {
+  const ep_precision prec = ep_run_precision(&s->run);
+  if (!*path) return ep_net_start(&model->net, &s->net, inputs, (uint64_t)s->run.seed, prec);
+  EP_TRY(ep_model_load(model, path, prec));
+  EP_CHECK(model->net.theta.data, EP_ERR_INPUT, "%s: holds no network", path);
+  EP_CHECK(inputs == 0 || model->net.shape.inputs == inputs, EP_ERR_SHAPE,
+           "%s: its network takes points of dimension %td, %s has %td", path,
+           model->net.shape.inputs, s->data.data, inputs);
+  if (!s->own_activation) return EP_OK;
+  return ep_activation_parse(&model->net.shape.phi, s->net.activation);
+}
+
+static ep_status read_points(ep_dataset *set, const setup_ntk *s, const char *name,
+                             const ep_model *model) {
+  ep_data_config config = s->data;
+  snprintf(config.data, sizeof config.data, "%s", name);
+  EP_TRY(ep_dataset_load(set, &config, &s->run));
+  const bool of_model = strcmp(config.scale, "auto") == 0 && model->config;
+  if (of_model ? model->unit : ep_dataset_is_unit(set, &config)) ep_scale_to_unit(&set->X);
+  return EP_OK;
+}
+
+/* ---- one kernel */
+
+typedef struct {
+  ep_model model;
+  ep_dataset x, y;
+  ep_mat K; /* owned unless mapped */
+  ep_npy_map *map;
+} ntk_work;
+
+static void explain(FILE *to, const setup_ntk *s, const ntk_work *w, const ep_ntk_cost *c,
+                    double bytes) {
+  const double own = c->flops - c->features;
+  fprintf(to, "way      Gram matrices layer by layer, %s\n",
+          c->blocks[0] * c->blocks[1] == 1
+              ? "all points in one block"
+              : "block by block, features made again for each pair of blocks");
+  fprintf(to, "blocks   %td x %td of %td points%s, %.1f MiB of scratch\n", c->blocks[0],
+          c->blocks[1], c->block, c->symmetric ? " (on and above the diagonal)" : "",
+          c->bytes / 1048576);
+  fprintf(to,
+          "work     %.3g Gflop in Gram matrices, %.3g in features; an explicit Jacobian would take "
+          "%.3g\n",
+          own / 1e9, c->features / 1e9,
+          2 * (c->symmetric ? 0.5 : 1) * (double)w->K.rows * (double)w->K.cols *
+              (double)w->model.net.theta.cols / 1e9);
+  fprintf(to, "result   %.1f MiB %s\n", bytes / 1048576,
+          w->map ? "on disk: it does not fit --memory" : "in memory");
+  (void)s;
+}
+
+/* K in memory if it fits, else in the file */
+static ep_status make_room(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
+  const ep_precision prec = ep_run_precision(&s->run);
+  double count = 1;
+  for (int i = 0; i < ndim; i++) count *= (double)shape[i];
+  const double left = ep_run_memory(&s->run) - (double)ep_memory_current();
+  ptrdiff_t cols = 1;
+  for (int i = 1; i < ndim; i++) cols *= shape[i];
+  if (count * (double)ep_sizeof(prec) < 0.5 * left) return ep_mat_new(&w->K, prec, shape[0], cols);
+  EP_TRY(ep_npy_map_create(&w->map, s->ntk.out, prec, ndim, shape));
+  w->K = ep_mat_view(prec, shape[0], cols, ep_npy_map_data(w->map));
+  return EP_OK;
+}
+
+static ep_status store(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
+  if (!w->map) {
+    EP_TRY(ep_npy_map_create(&w->map, s->ntk.out, w->K.prec, ndim, shape));
+    memcpy(ep_npy_map_data(w->map), w->K.data,
+           (size_t)(w->K.rows * w->K.cols) * ep_sizeof(w->K.prec));
+    ep_mat_free(&w->K);
+  }
+  return ep_npy_map_commit(w->map);
+}
+
+static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t shape[4]) {
+  int layout = 0;
+  ep_ntk_cost cost;
+  const ep_mat *Y = s->ntk.data2[0] ? &w->y.X : NULL;
+  EP_TRY(ep_options_name(&layout, NULL, "layout", s->ntk.layout, ep_layout_name));
+  shape[2] = shape[3] = w->model.net.shape.outputs;
+  *ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
+  EP_TRY(make_room(w, s, *ndim, shape));
+  const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
+  EP_TRY(ep_ntk_plan(&cost, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory));
+  if (s->ntk.explain)
+    explain(stderr, s, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
+  return ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory);
+}
+
+static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrdiff_t shape[4]) {
+  ep_analytic a = {.depth = (int)s->net.depth,
+                   .input_scale = s->net.input_scale ? 1 / sqrt((double)w->x.X.cols) : 1,
+                   .config = s->analytic};
+  *ndim = 2;
+  EP_TRY(ep_activation_parse(&a.phi, s->net.activation));
+  EP_TRY(make_room(w, s, 2, shape));
+  if (s->ntk.explain)
+    fprintf(
+        stderr,
+        "way      recursion over %d layers on the Gram matrix; %s for %s, relative error %.1g\n",
+        a.depth, ep_dual_way(&a.phi), s->net.activation, ep_dual_error(&a.phi));
+  return ep_analytic_kernel(&w->K, &a, strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK,
+                            &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
+}
+
+static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
+  json_t *list = json_array();
+  for (int i = 0; i < ndim; i++) json_array_append_new(list, json_integer(shape[i]));
+  if (s->cli.json)
+    return print_json(json_pack("{s:s,s:s,s:o,s:f,s:s,s:o}", "kernel", s->ntk.kernel, "out",
+                                s->ntk.out, "shape", list, "peak_memory", (double)ep_memory_peak(),
+                                "version", ep_version(), "machine", machine_json()));
+  json_decref(list);
+  printf("%s kernel (", s->ntk.kernel);
+  for (int i = 0; i < ndim; i++) printf("%s%td", i ? ", " : "", shape[i]);
+  printf("): %s\n", s->ntk.out);
+  return EP_OK;
+}
+
+static ep_status kernel(ntk_work *w, const setup_ntk *s) {
+  const bool finite = strcmp(s->ntk.kernel, "empirical") == 0;
+  int ndim = 2;
+  if (finite && s->net.init[0]) EP_TRY(read_network(&w->model, s, s->net.init, 0));
+  EP_TRY(read_points(&w->x, s, s->data.data, &w->model));
+  if (s->ntk.data2[0]) EP_TRY(read_points(&w->y, s, s->ntk.data2, &w->model));
+  EP_CHECK(!s->ntk.data2[0] || w->x.X.cols == w->y.X.cols, EP_ERR_SHAPE,
+           "%s has points of dimension %td, %s of %td", s->data.data, w->x.X.cols, s->ntk.data2,
+           w->y.X.cols);
+  if (finite && !s->net.init[0]) EP_TRY(read_network(&w->model, s, "", w->x.X.cols));
+  ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, 0, 0};
+  EP_TRY(finite ? empirical(w, s, &ndim, shape) : analytic(w, s, &ndim, shape));
+  EP_CHECK(isfinite(ep_mat_norm2(&w->K)), EP_ERR_NUMERIC,
+           "the kernel is not finite: the data are too large for it");
+  EP_TRY(store(w, s, ndim, shape));
+  return report(s, ndim, shape);
+}
+
+/* ---- the distance of two kernels */
+
+static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const ep_model *b, ep_mat *K2) {
+  const ep_net_shape *p = &w->model.net.shape, *q = &b->net.shape;
+  EP_CHECK(p->inputs == q->inputs && p->outputs == q->outputs, EP_ERR_SHAPE,
+           "the two models take points of dimension %td and %td and give %td and %td outputs",
+           p->inputs, q->inputs, p->outputs, q->outputs);
+  EP_TRY(read_points(&w->x, s, s->data.data, &w->model));
+  const ptrdiff_t n = w->x.X.rows, cols = n * p->outputs * p->outputs;
+  EP_TRY(ep_mat_new(&w->K, w->x.X.prec, n, cols));
+  EP_TRY(ep_mat_new(K2, w->x.X.prec, n, cols));
+  const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
+  EP_TRY(ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, NULL, EP_FULL, memory));
+  EP_TRY(ep_ntk_empirical(K2, &b->net, &w->x.X, NULL, EP_FULL, memory));
+  const ep_drift d = ep_kernel_drift(&w->K, K2);
+  if (s->cli.json)
+    return print_json(json_pack("{s:o,s:o,s:o,s:I,s:s}", "max", number_json(d.max), "frobenius",
+                                number_json(d.frobenius), "relative_frobenius",
+                                number_json(d.relative_frobenius), "points", (json_int_t)n,
+                                "version", ep_version()));
+  printf("max %.6g, Frobenius %.6g, relative %.6g, on %td points\n", d.max, d.frobenius,
+         d.relative_frobenius, n);
+  return EP_OK;
+}
+
+static ep_status drift(ntk_work *w, const setup_ntk *s, const char *second) {
+  ep_model b = {0};
+  ep_mat K2 = {0};
+  EP_TRY(read_network(&w->model, s, s->ntk.drift, 0));
+  ep_status st = read_network(&b, s, second, 0);
+  if (!st) st = drift_kernels(w, s, &b, &K2);
+  ep_mat_free(&K2);
+  ep_model_free(&b);
+  return st;
+}
+
+ep_status cmd_ntk(int argc, char **argv) {
+  static setup_ntk s;
+  ep_option_group groups[7];
+  ntk_work w = {0};
+  const char *second = NULL;
+  int count;
+  groups_of(groups, &s);
+  for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
+  EP_TRY(args_parse(groups, argc, argv, &second, 1, &count));
+  s.own_activation = args_peek(argc, argv, "--activation") != NULL;
+  EP_CHECK((count == 1) == (s.ntk.drift[0] != '\0'), EP_ERR_ARG,
+           "--drift takes two models: --drift A.npz B.npz");
+  const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};
+  EP_TRY(check_outputs(outputs));
+  EP_TRY(ep_run_start(&s.run));
+  terminal_attach(&s.run, s.cli.progress);
+  const ep_status st = s.ntk.drift[0] ? drift(&w, &s, second) : kernel(&w, &s);
+  if (!w.map) ep_mat_free(&w.K);
+  ep_npy_map_close(w.map);
+  ep_dataset_free(&w.x);
+  ep_dataset_free(&w.y);
+  ep_model_free(&w.model);
+  return st;
+}

@@ -1,0 +1,54 @@
+#pragma once
+/* Kernels of infinitely wide networks: NNGP and NTK for any depth. Theory: sections 4 and 10.
+ *
+ * With (u, v) ~ N(0, [[A, C], [C, B]]):  S = E phi(u) phi(v),  S' = E phi'(u) phi'(v).
+ *
+ *   P_1 = w s^2 x'y + b,               Theta_1 = P_1
+ *   P_{l+1} = w S(P_l) + b,            Theta_{l+1} = w (S(P_l) + Theta_l S'(P_l)) + b      l = 1 .. L-1
+ *   NNGP = o S(P_L),                   NTK = o (S(P_L) + Theta_L S'(P_L))
+ *
+ * w, b: variance of weights and biases of hidden layers, o: of the last layer's weights, s: 1 or D^{-1/2}. The
+ * defaults w = o = 1, b = 0, s = 1 are the networks of network.h. */
+#include <eigenpair/activation.h>
+#include <eigenpair/matrix.h>
+#include <eigenpair/options.h>
+
+#define EP_ANALYTIC_OPTIONS(X, S)                                                                \
+  X(S, REAL, weight_variance, "1", 0, 1e6, NULL, "analytic kernels: variance of hidden weights") \
+  X(S, REAL, bias_variance, "0", 0, 1e6, NULL, "analytic kernels: variance of hidden biases")    \
+  X(S, REAL, last_variance, "1", 0, 1e6, NULL,                                                   \
+    "analytic kernels: variance of the last layer's weights")
+
+typedef struct {
+  EP_ANALYTIC_OPTIONS(EP_OPT_FIELD, )
+} ep_analytic_config;
+extern const ep_option ep_analytic_options[];
+
+typedef struct {
+  ep_activation phi;
+  int depth;          /* hidden layers L >= 1 */
+  double input_scale; /* s */
+  ep_analytic_config config;
+} ep_analytic;
+
+/* Two variables with variances A, B and covariance C. `gap` is 1 - C / sqrt(AB) where A, B > 0, kept apart because
+ * it cannot be had from A, B, C when the two variables are almost the same; 0 for equal ones. */
+typedef struct {
+  double A, B, C, gap;
+} ep_moments;
+
+/* *value = S, *slope = S' (NULL: not wanted); the same as how accurately: see ep_dual_error. A or B may be 0. */
+void ep_dual(double *value, double *slope, const ep_activation *phi, const ep_moments *m);
+/* Stated bound on the relative error of ep_dual for this activation: about 1e-15 for closed forms. */
+double ep_dual_error(const ep_activation *phi);
+/* "closed form" or "quadrature" */
+const char *ep_dual_way(const ep_activation *phi);
+
+typedef enum { EP_NNGP, EP_NTK } ep_analytic_kind;
+/* K (n x n2) of points X (n x D) and Y (n2 x D); Y NULL: X itself, then K is exactly symmetric. K, X and Y may be of
+ * either precision; everything is computed in double. Needs a few blocks of rows beside K, X and Y. */
+ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
+                             const ep_mat *X, const ep_mat *Y);
+/* diagonal[i] = K(x_i, x_i) */
+ep_status ep_analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
+                               const ep_mat *X);

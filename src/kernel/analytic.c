@@ -1,0 +1,285 @@
+/* Kernels of infinitely wide networks, tile by tile: correlations of a tile by one product of unit rows, then every
+ * row of it goes through the layers. What belongs to a point alone (its variance in every layer) is computed once. */
+#include "kernel/dual.h"
+
+#include <eigenpair/analytic.h>
+#include <float.h>
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+const ep_option ep_analytic_options[] = {EP_ANALYTIC_OPTIONS(EP_OPT_ROW, ep_analytic_config){0}};
+
+enum { TILE = 512, LEAST_TILE = 64 };
+static const double tile_bytes = 16e6; /* of unit rows, where TILE rows would be more */
+/* a correlation this close to 1 or -1 comes from the difference of the points, not from their product */
+static const double close_gap = 1e-4;
+
+/* The points x_i in every layer, all arrays of the call's scratch:
+ *   size[i] = |x_i|,  norm_0 = s |x|,  P_l = w norm_{l-1}^2 + b,  norm_l = sqrt S(P_l, P_l, P_l),  l = 1 .. L */
+typedef struct {
+  const ep_mat *X;
+  double *size;
+  double *P, *root, *norm; /* (L + 1) x n: the layers 0 .. L; P and root of layer 0 are unused */
+} points;
+
+typedef struct {
+  const ep_analytic *a;
+  const ep_dual_kind *dual;
+  ep_analytic_kind kind;
+} model;
+
+static ep_dual_points layer(const points *p, int l, ptrdiff_t first) {
+  const ptrdiff_t at = l * p->X->rows + first;
+  return (ep_dual_points){p->P + at, p->root + at, p->norm + at};
+}
+
+/* |x| without overflow: m |x/m|, m = max |x_j|; NaN where an entry is */
+static double row_size(const ep_mat *X, ptrdiff_t i) {
+  const ep_mat x = ep_mat_rows(X, i, 1);
+  const double m = ep_mat_max(&x);
+  double sum = 0;
+  if (!(m > 0)) return m;
+  for (ptrdiff_t j = 0; j < X->cols; j++) {
+    const double e = ep_get(X, i, j) / m;
+    sum += e * e;
+  }
+  return m * sqrt(sum);
+}
+
+/* P, root, norm of point i in the layers 1 .. L */
+static void point_layers(const points *p, const model *m, ptrdiff_t i) {
+  const ep_analytic_config *c = &m->a->config;
+  const ptrdiff_t n = p->X->rows;
+  p->norm[i] = m->a->input_scale * p->size[i];
+  for (int l = 1; l <= m->a->depth; l++) {
+    const ptrdiff_t at = l * n + i;
+    const double gap = 0, before = p->norm[at - n];
+    const ep_dual_points x = layer(p, l, i);
+    double S, slope, next;
+    p->P[at] = c->weight_variance * before * before + c->bias_variance;
+    p->root[at] = sqrt(p->P[at]);
+    ep_dual_row(&S, &slope, &next, m->dual, m->a->phi.parameter, &gap, &x, &x, 1);
+    p->norm[at] = sqrt(S);
+  }
+}
+
+static ep_status points_new(ep_work *work, points *p, const model *m, const ep_mat *X) {
+  const ptrdiff_t n = X->rows, layers = m->a->depth + 1;
+  p->X = X;
+  EP_CHECK(n < PTRDIFF_MAX / layers, EP_ERR_ARG, "%td layers of %td points are too many", layers,
+           n);
+  EP_TRY(ep_work_get(work, &p->size, n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->P, layers * n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->root, layers * n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->norm, layers * n, sizeof(double)));
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < n; i++) {
+    p->size[i] = row_size(X, i);
+    point_layers(p, m, i);
+  }
+  return EP_OK;
+}
+
+/* gap[] of S in layer l -> gap[] of P = w S + b in layer l + 1. With e = sqrt S_xx - sqrt S_yy, q = w sqrt(S_xx S_yy),
+ * D = sqrt(P_xx P_yy):  D - P_xy = q gap + (D - q - b) = q gap + b w e^2 / (D + q + b). The same for b = 0. */
+static void add_bias(double *gap, double w, double b, const points *x, ptrdiff_t i, const points *y,
+                     ptrdiff_t j, int l, ptrdiff_t n) {
+  const double norm = *layer(x, l, i).norm, root = *layer(x, l + 1, i).root;
+  const double *norms = layer(y, l, j).norm, *roots = layer(y, l + 1, j).root;
+  if (b == 0) return;
+#pragma omp simd
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const double q = w * norm * norms[k], D = root * roots[k], e = norm - norms[k];
+    const double next = (q * gap[k] + b * w * (e * e) / (D + q + b)) / D;
+    gap[k] = next < 2 ? next : 2;
+  }
+}
+
+/* The recursion of analytic.h for point i of x against points j .. j + n - 1 of y, n <= TILE. K: in, the gaps of the
+ * inputs; out, the kernel. Without its slopes Theta is P, and at the end the NNGP. */
+static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, const points *y,
+                       ptrdiff_t j, ptrdiff_t n) {
+  double theta[TILE + 8], S[TILE + 8], slope[TILE + 8], room[TILE + 8]; /* 8: apart in the cache */
+  double *gap = K, *next = room;
+  const ep_analytic_config *c = &m->a->config;
+  const double w = c->weight_variance, b = c->bias_variance;
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const double q = w * x->norm[i] * y->norm[j + k];
+    theta[k] = q * (1 - gap[k]) + b;
+  }
+  add_bias(gap, w, b, x, i, y, j, 0, n);
+  for (int l = 1; l <= m->a->depth; l++) {
+    const int last = l == m->a->depth;
+    const double weight = last ? c->last_variance : w, bias = last ? 0 : b;
+    const ep_dual_points from = layer(x, l, i), to = layer(y, l, j);
+    ep_dual_row(S, slope, next, m->dual, m->a->phi.parameter, gap, &from, &to, n);
+    if (m->kind == EP_NNGP) memset(slope, 0, (size_t)n * sizeof *slope);
+    for (ptrdiff_t k = 0; k < n; k++) theta[k] = weight * (S[k] + theta[k] * slope[k]) + bias;
+    if (!last) add_bias(next, w, b, x, i, y, j, l, n);
+    double *swap = gap;
+    gap = next;
+    next = swap;
+  }
+  memcpy(K, theta, (size_t)n * sizeof *K);
+}
+
+/* U = rows first .. of X over their sizes, in double */
+static void unit_rows(const ep_mat *U, const points *p, ptrdiff_t first) {
+  const ep_mat rows = ep_mat_rows(p->X, first, U->rows);
+  ep_mat_copy(U, &rows);
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < U->rows; i++) {
+    const double size = p->size[first + i];
+    double *u = ep_d(U, i, 0);
+    for (ptrdiff_t j = 0; j < U->cols; j++) u[j] = size > 0 ? u[j] / size : 0;
+  }
+}
+
+/* gap = 1 - u'v of unit vectors; near 0 it is |u - v|^2/2, near 2 it is 2 - |u + v|^2/2 */
+static double pair_gap(double product, const double *u, const double *v, ptrdiff_t D) {
+  const double gap = 1 - product;
+  if (gap > close_gap && gap < 2 - close_gap) return gap;
+  const double sign = gap < 1 ? -1 : 1;
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (ptrdiff_t k = 0; k < D; k++) {
+    const double e = u[k] + sign * v[k];
+    sum += e * e;
+  }
+  return gap < 1 ? 0.5 * sum : 2 - 0.5 * sum;
+}
+
+/* A tile of K: rows i0 .. of x, columns j0 .. of y; on the diagonal of a symmetric K only its upper half. */
+typedef struct {
+  ptrdiff_t i0, j0;
+  int upper;
+  ep_mat U, V, T; /* unit rows of x and of y, the tile itself */
+} tile;
+
+static void tile_fill(const tile *t, const model *m, const points *x, const points *y) {
+  ep_mat_mul(&t->T, 1, &t->U, EP_N, &t->V, EP_T, 0);
+#pragma omp parallel for schedule(dynamic, 4)
+  for (ptrdiff_t i = 0; i < t->T.rows; i++) {
+    const ptrdiff_t first = t->upper ? i : 0;
+    double *row = ep_d(&t->T, i, 0);
+    for (ptrdiff_t j = first; j < t->T.cols; j++)
+      row[j] = t->upper && j == i
+                   ? 0
+                   : pair_gap(row[j], ep_d(&t->U, i, 0), ep_d(&t->V, j, 0), t->U.cols);
+    kernel_row(row + first, m, x, t->i0 + i, y, t->j0 + first, t->T.cols - first);
+  }
+}
+
+/* K and, for a symmetric K, its mirror image take the tile; counts the entries that are no numbers there. */
+static long tile_store(const ep_mat *K, const tile *t, int symmetric) {
+  const double most = K->prec == EP_SINGLE ? FLT_MAX : DBL_MAX;
+  long bad = 0;
+  if (t->upper)
+    for (ptrdiff_t i = 0; i < t->T.rows; i++)
+      for (ptrdiff_t j = 0; j < i; j++) *ep_d(&t->T, i, j) = *ep_d(&t->T, j, i);
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+  for (ptrdiff_t i = 0; i < t->T.rows; i++)
+    for (ptrdiff_t j = 0; j < t->T.cols; j++) {
+      const double k = *ep_d(&t->T, i, j);
+      bad += !(fabs(k) <= most);
+      ep_set(K, t->i0 + i, t->j0 + j, k);
+    }
+  if (!symmetric || t->upper) return bad;
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t j = 0; j < t->T.cols; j++)
+    for (ptrdiff_t i = 0; i < t->T.rows; i++) ep_set(K, t->j0 + j, t->i0 + i, *ep_d(&t->T, i, j));
+  return bad;
+}
+
+static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+static ptrdiff_t tile_rows(ptrdiff_t D, ptrdiff_t n) {
+  const double fit = tile_bytes / (sizeof(double) * (double)(D > 0 ? D : 1));
+  return least(n, fit > TILE ? TILE : fit > LEAST_TILE ? (ptrdiff_t)fit : LEAST_TILE);
+}
+
+static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind) {
+  *m = (model){.a = a, .dual = ep_dual_find(&a->phi), .kind = kind};
+  EP_CHECK(m->dual, EP_ERR_ARG, "no analytic kernel of activation %s",
+           ep_activation_label(&a->phi));
+  EP_CHECK(a->depth >= 1, EP_ERR_ARG, "an analytic kernel has at least one hidden layer, not %d",
+           a->depth);
+  EP_CHECK(a->config.weight_variance >= 0 && a->config.bias_variance >= 0 &&
+               a->config.last_variance >= 0,
+           EP_ERR_ARG, "variances of an analytic kernel cannot be negative");
+  return EP_OK;
+}
+
+static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep_mat *X,
+                        const ep_mat *Y) {
+  points x, other;
+  const points *y = Y ? &other : &x;
+  EP_TRY(points_new(work, &x, m, X));
+  if (Y) EP_TRY(points_new(work, &other, m, Y));
+  const ptrdiff_t n = X->rows, n2 = y->X->rows, D = X->cols;
+  const ptrdiff_t tall = tile_rows(D, n), wide = tile_rows(D, n2);
+  ep_mat U, V, T;
+  EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, tall, D));
+  EP_TRY(ep_work_mat(work, &V, EP_DOUBLE, wide, D));
+  EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, tall, wide));
+  for (ptrdiff_t i = 0; i < n; i += tall) {
+    const ptrdiff_t rows = least(tall, n - i);
+    tile t = {.i0 = i, .U = ep_mat_rows(&U, 0, rows)};
+    unit_rows(&t.U, &x, i);
+    for (ptrdiff_t j = Y ? 0 : i; j < n2; j += wide) {
+      const ptrdiff_t cols = least(wide, n2 - j);
+      t.j0 = j;
+      t.upper = !Y && i == j;
+      t.V = t.upper ? t.U : ep_mat_rows(&V, 0, cols);
+      t.T = ep_mat_view(EP_DOUBLE, rows, cols, T.data);
+      if (!t.upper) unit_rows(&t.V, y, j);
+      tile_fill(&t, m, &x, y);
+      const long bad = tile_store(K, &t, !Y);
+      EP_CHECK(!bad, EP_ERR_NUMERIC,
+               "%ld entries of the kernel of points %td to %td are infinite or no numbers: points "
+               "that are not finite, or too long",
+               bad, i, i + rows - 1);
+    }
+  }
+  return EP_OK;
+}
+
+ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
+                             const ep_mat *X, const ep_mat *Y) {
+  model m;
+  EP_TRY(model_new(&m, a, kind));
+  const ptrdiff_t n2 = Y ? Y->rows : X->rows;
+  EP_CHECK(K->rows == X->rows && K->cols == n2, EP_ERR_SHAPE,
+           "the kernel of %td and %td points is not %td x %td", X->rows, n2, K->rows, K->cols);
+  EP_CHECK(!Y || Y->cols == X->cols, EP_ERR_SHAPE, "points of %td and of %td dimensions", X->cols,
+           Y ? Y->cols : 0);
+  ep_work work = {0};
+  const ep_status st = kernel(&work, K, &m, X, Y);
+  ep_work_free(&work);
+  return st;
+}
+
+static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, const ep_mat *X) {
+  points x;
+  long bad = 0;
+  EP_TRY(points_new(work, &x, m, X));
+#pragma omp parallel for schedule(static) reduction(+ : bad)
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    diagonal[i] = 0; /* the gap of a point to itself */
+    kernel_row(&diagonal[i], m, &x, i, &x, i, 1);
+    bad += !isfinite(diagonal[i]);
+  }
+  EP_CHECK(!bad, EP_ERR_NUMERIC, "the kernel of %ld points is infinite or no number", bad);
+  return EP_OK;
+}
+
+ep_status ep_analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
+                               const ep_mat *X) {
+  model m;
+  ep_work work = {0};
+  EP_TRY(model_new(&m, a, kind));
+  const ep_status st = diagonal_of(&work, diagonal, &m, X);
+  ep_work_free(&work);
+  return st;
+}

@@ -1,0 +1,303 @@
+/* Tangent kernel of a network from Gram matrices, block of points by block of points.
+ *
+ * Of a block: H_0 = X, H_l = phi(A_l), S_l = phi'(A_l), and, from the top layer down,
+ *
+ *   B_L[i] = M^{-1/2} W_i . S_L,    B_l[i] = M^{-1/2} (B_{l+1}[i] V_{l+1}) . S_l
+ *
+ * Of a pair of blocks and a layer: K += scale^2 (H_{l-1} H_{l-1}') . (B_l B_l'). */
+#include "kernel/empirical.h"
+
+#include "core/mem.h"
+
+#include <eigenpair/kernel.h>
+#include <math.h>
+#include <string.h>
+
+const char *ep_layout_name(int i) {
+  static const char *const names[] = {"full", "diagonal", "trace", NULL};
+  return names[i];
+}
+
+ptrdiff_t ep_layout_entries(ep_layout layout, ptrdiff_t z) {
+  return layout == EP_FULL ? z * z : layout == EP_DIAGONAL ? z : 1;
+}
+
+/* Features of a block of points; B and S belong to one layer at a time. */
+typedef struct {
+  ptrdiff_t n;            /* points in it now */
+  ep_mat X;               /* (n, D) view of the data */
+  ep_mat A[EP_MAX_DEPTH]; /* (block, M) pre-activations */
+  ep_mat H[EP_MAX_DEPTH]; /* (block, M) phi of them */
+  ep_mat S;               /* (block, M) phi' of one layer */
+  ep_mat B[2];            /* (Z block, M) of this layer and the one above */
+  int now;                /* which of the two is this layer's */
+} features;
+
+typedef struct {
+  const ep_net *net;
+  const ep_mat *X, *Y;
+  ep_layout layout;
+  ep_ntk_cost cost;
+  features f[2];
+  ep_mat Wt;   /* (Z, M) */
+  ep_mat H, T; /* Gram matrices of a pair of blocks */
+} kernel_work;
+
+static double hidden_scale(const ep_net *net) { return 1 / sqrt((double)net->shape.width); }
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* ---- planning */
+
+/* rows of the Gram matrix of B: all outputs at once only in the full layout */
+static ptrdiff_t gram_rows(const ep_net *net, ep_layout layout) {
+  return layout == EP_FULL ? net->shape.outputs : 1;
+}
+
+static double block_bytes(const ep_net *net, ep_layout layout, double b, int sets) {
+  const double m = (double)net->shape.width, z = (double)net->shape.outputs;
+  const double g = (double)gram_rows(net, layout), l = net->shape.depth;
+  const double buffers = l > 1 ? 2 : 1;
+  const double one = b * m * (2 * l + 1 + buffers * z);
+  return (sets * one + z * m + b * b * (1 + g * g)) * (double)ep_sizeof(net->theta.prec);
+}
+
+static void count_flops(ep_ntk_cost *c, const ep_net *net, double n, double n2, ep_layout layout) {
+  const ep_net_shape *s = &net->shape;
+  const double m = (double)s->width, z = (double)s->outputs, d = (double)s->inputs, l = s->depth;
+  const double zz = layout == EP_FULL ? z * z : z, half = c->symmetric ? 0.5 : 1;
+  const double point = 2 * d * m + (l - 1) * 2 * m * m * (1 + z); /* forward, and B downwards */
+  const double grams = 2 * half * n * n2 * (d + l * m + zz * l * m);
+  const double passes =
+      c->symmetric ? n * (double)(c->blocks[0] + 1) / 2 : n + n2 * (double)c->blocks[0];
+  c->features = point * passes;
+  c->flops = grams + c->features;
+}
+
+ep_status ep_ntk_plan(ep_ntk_cost *c, const ep_net *net, const ep_mat *X, const ep_mat *Y,
+                      ep_layout layout, double memory) {
+  const ptrdiff_t n = X->rows, n2 = Y ? Y->rows : n, most = n > n2 ? n : n2;
+  EP_CHECK(X->cols == net->shape.inputs && (!Y || Y->cols == X->cols), EP_ERR_SHAPE,
+           "the network takes points of dimension %td, the data have %td", net->shape.inputs,
+           X->cols != net->shape.inputs ? X->cols : Y->cols);
+  *c = (ep_ntk_cost){.symmetric = !Y, .block = most};
+  int sets = Y ? 2 : 1; /* one block of one set needs one set of features */
+  while (c->block > 1 && block_bytes(net, layout, (double)c->block, sets) > memory) {
+    c->block = (c->block + 1) / 2;
+    sets = 2;
+  }
+  c->bytes = block_bytes(net, layout, (double)c->block, sets);
+  EP_CHECK(c->bytes <= memory, EP_ERR_ARG,
+           "--memory is too small: a block of one point needs %.1f MiB beside the result",
+           c->bytes / 1048576);
+  c->blocks[0] = (n + c->block - 1) / c->block;
+  c->blocks[1] = (n2 + c->block - 1) / c->block;
+  count_flops(c, net, (double)n, (double)n2, layout);
+  return EP_OK;
+}
+
+/* ---- features */
+
+static ep_status new_features(ep_work *work, features *f, const ep_net *net, ptrdiff_t block) {
+  const ep_precision prec = net->theta.prec;
+  const ptrdiff_t m = net->shape.width, z = net->shape.outputs;
+  for (int l = 0; l < net->shape.depth; l++) {
+    EP_TRY(ep_work_mat(work, &f->A[l], prec, block, m));
+    EP_TRY(ep_work_mat(work, &f->H[l], prec, block, m));
+  }
+  EP_TRY(ep_work_mat(work, &f->S, prec, block, m));
+  EP_TRY(ep_work_mat(work, &f->B[0], prec, block * z, m));
+  if (net->shape.depth > 1) EP_TRY(ep_work_mat(work, &f->B[1], prec, block * z, m));
+  return EP_OK;
+}
+
+static void map_rows(const ep_mat *to, const ep_net *net, const ep_mat *A,
+                     void (*map)(const ep_mat *, const ep_activation *, const ep_mat *)) {
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat t = ep_mat_rows(to, i, 1), a = ep_mat_rows(A, i, 1);
+    map(&t, &net->shape.phi, &a);
+  }
+}
+
+/* A_1 = s X V_1',  A_{l+1} = M^{-1/2} H_l V_{l+1}',  H_l = phi(A_l), for points first.. of X */
+static ep_status load(features *f, const ep_net *net, const ep_mat *X, ptrdiff_t first,
+                      ptrdiff_t count) {
+  ep_packed *packed;
+  f->n = count;
+  f->X = ep_mat_rows(X, first, count);
+  EP_TRY(ep_packed_new(&packed, &f->X, (double)net->shape.width));
+  for (int l = 0; l < net->shape.depth; l++) {
+    const ep_mat A = ep_mat_rows(&f->A[l], 0, count), H = ep_mat_rows(&f->H[l], 0, count);
+    if (l == 0) ep_packed_mul_nt(&A, net->shape.input_scale, packed, &net->V[0]);
+    else {
+      const ep_mat below = ep_mat_rows(&f->H[l - 1], 0, count);
+      ep_mat_mul(&A, hidden_scale(net), &below, EP_N, &net->V[l], EP_T, 0);
+    }
+    map_rows(&H, net, &A, ep_activation_values);
+  }
+  ep_packed_free(packed);
+  return EP_OK;
+}
+
+/* B of layer l: from W at the top, from the layer above otherwise */
+static void descend(features *f, const kernel_work *w, int l) {
+  const ep_net *net = w->net;
+  const ptrdiff_t rows = f->n * net->shape.outputs;
+  const ep_mat A = ep_mat_rows(&f->A[l], 0, f->n), S = ep_mat_rows(&f->S, 0, f->n);
+  const ep_mat above = ep_mat_rows(&f->B[f->now], 0, rows);
+  map_rows(&S, net, &A, ep_activation_slopes);
+  if (l == net->shape.depth - 1) {
+    f->now = 0;
+    const ep_mat B = ep_mat_rows(&f->B[0], 0, rows);
+    EP_PICK(B.prec, ep_ntk_top)(&B, hidden_scale(net), &w->Wt, &S);
+    return;
+  }
+  f->now = !f->now;
+  const ep_mat B = ep_mat_rows(&f->B[f->now], 0, rows);
+  ep_mat_mul(&B, hidden_scale(net), &above, EP_N, &net->V[l + 1], EP_N, 0);
+  EP_PICK(B.prec, ep_ntk_mask)(&B, &S);
+}
+
+/* ---- Gram matrices of a pair of blocks */
+
+static void gram(const ep_mat *G, const ep_mat *A, const ep_mat *B, double beta) {
+  if (A->data == B->data && A->rows == B->rows) ep_mat_gram(G, 1, A, beta);
+  else ep_mat_mul(G, 1, A, EP_N, B, EP_T, beta);
+}
+
+static ep_mat shaped(const ep_mat *buffer, ptrdiff_t rows, ptrdiff_t cols) {
+  return ep_mat_view(buffer->prec, rows, cols, buffer->data);
+}
+
+/* K += c H . (B B') */
+static void add_layer(const ep_mat *K, kernel_work *w, double c, const ep_mat *H, const features *x,
+                      const features *y) {
+  const ptrdiff_t z = w->net->shape.outputs;
+  const ep_mat Bx = ep_mat_rows(&x->B[x->now], 0, z * x->n),
+               By = ep_mat_rows(&y->B[y->now], 0, z * y->n);
+  if (w->layout == EP_FULL) {
+    const ep_mat T = shaped(&w->T, z * x->n, z * y->n);
+    gram(&T, &Bx, &By, 0);
+    EP_PICK(K->prec, ep_ntk_add_full)(K, c, H, &T, z);
+    return;
+  }
+  const ep_mat T = shaped(&w->T, x->n, y->n);
+  for (ptrdiff_t i = 0; i < z; i++) {
+    const ep_mat bx = ep_mat_rows(&Bx, i * x->n, x->n), by = ep_mat_rows(&By, i * y->n, y->n);
+    gram(&T, &bx, &by, w->layout == EP_TRACE && i > 0);
+    if (w->layout == EP_DIAGONAL) EP_PICK(K->prec, ep_ntk_add_one)(K, c, H, &T, z, i);
+  }
+  if (w->layout == EP_TRACE) EP_PICK(K->prec, ep_ntk_add_one)(K, c / (double)z, H, &T, 1, 0);
+}
+
+/* K: the part of the result that belongs to the pair of blocks; its columns start at the first y */
+static void add_pair(const ep_mat *K, kernel_work *w, features *x, features *y) {
+  const ep_net *net = w->net;
+  const int depth = net->shape.depth;
+  const double c2 = 1 / (double)net->shape.width;
+  const double s2 = net->shape.input_scale * net->shape.input_scale;
+  const ptrdiff_t z = net->shape.outputs, entries = ep_layout_entries(w->layout, z);
+  const ep_mat H = shaped(&w->H, x->n, y->n);
+  const ep_mat top_x = ep_mat_rows(&x->H[depth - 1], 0, x->n),
+               top_y = ep_mat_rows(&y->H[depth - 1], 0, y->n);
+  gram(&H, &top_x, &top_y, 0);
+  EP_PICK(K->prec, ep_ntk_add_last)(K, c2, &H, entries, w->layout == EP_FULL ? z + 1 : 1);
+  for (int l = depth - 1; l >= 0; l--) {
+    const ep_mat below_x = l ? ep_mat_rows(&x->H[l - 1], 0, x->n) : x->X;
+    const ep_mat below_y = l ? ep_mat_rows(&y->H[l - 1], 0, y->n) : y->X;
+    descend(x, w, l);
+    if (y != x) descend(y, w, l);
+    gram(&H, &below_x, &below_y, 0);
+    add_layer(K, w, l ? c2 : s2, &H, x, y);
+  }
+}
+
+/* ---- all of it */
+
+static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
+  const ptrdiff_t b = w->cost.block, entries = ep_layout_entries(w->layout, w->net->shape.outputs);
+  const ep_mat *Y = w->Y ? w->Y : w->X;
+  for (ptrdiff_t x0 = 0; x0 < w->X->rows; x0 += b) {
+    const ptrdiff_t nx = smaller(b, w->X->rows - x0);
+    EP_TRY(load(&w->f[0], w->net, w->X, x0, nx));
+    for (ptrdiff_t y0 = w->Y ? 0 : x0; y0 < Y->rows; y0 += b) {
+      const ptrdiff_t ny = smaller(b, Y->rows - y0);
+      features *y = &w->f[!w->Y && y0 == x0 ? 0 : 1];
+      if (y == &w->f[1]) EP_TRY(load(y, w->net, Y, y0, ny));
+      const ep_mat rows = ep_mat_rows(K, x0, nx),
+                   part = ep_mat_cols(&rows, y0 * entries, ny * entries);
+      ep_mat_fill(&part, 0);
+      add_pair(&part, w, &w->f[0], y);
+    }
+  }
+  if (!w->Y) {
+    const ptrdiff_t z = w->layout == EP_FULL ? w->net->shape.outputs : 1;
+    EP_PICK(K->prec, ep_ntk_mirror)(K, z, entries / z);
+  }
+  return EP_OK;
+}
+
+static ep_status compute(ep_work *work, kernel_work *w, const ep_mat *K) {
+  const ep_net *net = w->net;
+  const ep_precision prec = net->theta.prec;
+  const ptrdiff_t b = w->cost.block, z = net->shape.outputs, g = gram_rows(net, w->layout);
+  const bool two = w->Y || w->cost.blocks[0] > 1;
+  for (int i = 0; i <= two; i++) EP_TRY(new_features(work, &w->f[i], net, b));
+  EP_TRY(ep_work_mat(work, &w->Wt, prec, z, net->shape.width));
+  for (ptrdiff_t m = 0; m < net->shape.width; m++)
+    for (ptrdiff_t i = 0; i < z; i++) ep_set(&w->Wt, i, m, ep_get(&net->W, m, i));
+  EP_TRY(ep_work_mat(work, &w->H, prec, b, b));
+  EP_TRY(ep_work_mat(work, &w->T, prec, b * g, b * g));
+  return all_pairs(K, w);
+}
+
+ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
+                           ep_layout layout, double memory) {
+  kernel_work w = {.net = net, .X = X, .Y = Y, .layout = layout};
+  const ptrdiff_t n2 = Y ? Y->rows : X->rows;
+  EP_TRY(ep_ntk_plan(&w.cost, net, X, Y, layout, memory));
+  EP_CHECK(K->rows == X->rows && K->cols == n2 * ep_layout_entries(layout, net->shape.outputs),
+           EP_ERR_SHAPE, "the kernel's matrix is %td x %td", K->rows, K->cols);
+  ep_work work = {0};
+  const ep_status st = compute(&work, &w, K);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- without forming it */
+
+static ep_status apply(ep_net *direction, const ep_mat *out, const ep_net *net, const ep_mat *X,
+                       const ep_mat *Y, const ep_mat *g, double memory) {
+  ep_stream *s;
+  ep_mat F;
+  EP_TRY(ep_stream_new(&s, X, &net->shape, 2, EP_PASS_BACKWARD, memory));
+  ep_status st = ep_mat_new(&F, X->prec, X->rows, net->shape.outputs);
+  if (!st) ep_stream_forward(&F, s, net);
+  if (!st) ep_stream_backward(direction, s, net, g);
+  ep_mat_free(&F);
+  ep_stream_free(s);
+  if (st) return st;
+  EP_TRY(ep_stream_new(&s, Y ? Y : X, &net->shape, 2, EP_PASS_TANGENT, memory));
+  ep_stream_tangent(out, s, net, direction);
+  ep_stream_free(s);
+  return EP_OK;
+}
+
+ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, const ep_mat *Y,
+                       const ep_mat *g, double memory) {
+  ep_net direction;
+  EP_TRY(ep_net_new(&direction, &net->shape, net->theta.prec));
+  const ep_status st = apply(&direction, out, net, X, Y, g, memory);
+  ep_net_free(&direction);
+  return st;
+}
+
+ep_drift ep_kernel_drift(const ep_mat *A, const ep_mat *B) {
+  ep_drift d = {0};
+  for (ptrdiff_t i = 0; i < A->rows; i++)
+    for (ptrdiff_t j = 0; j < A->cols; j++)
+      d.max = fmax(d.max, fabs(ep_get(A, i, j) - ep_get(B, i, j)));
+  d.frobenius = sqrt(ep_mat_distance2(A, B));
+  d.relative_frobenius = d.frobenius / sqrt(ep_mat_norm2(A));
+  return d;
+}

@@ -1,0 +1,225 @@
+/* Descent with the tangent kernel frozen (WIDE Lemma 9). The gradient of L with respect to the weights acts on the
+ * outputs through K alone, so with K fixed the pair points are closed among themselves:
+ *
+ *   F(t) = F(0) + K Y(t),     Y <- Y - eta dL/dF   (euler)     dY/dt = -dL/dF   (flow)
+ *
+ * and a new point is f_0(x) + K(x, X) Y. K is the network's at its start (empirical: P Z x P Z numbers, or products
+ * J (J'Y) where it does not fit or does not pay), or that of infinite width (analytic: K(x, y) I). */
+#include "core/mem.h"
+#include "kernel/empirical.h"
+#include "method/methods.h"
+#include "method/training.h"
+
+#include <eigenpair/ode.h>
+#include <eigenpair/random.h>
+#include <math.h>
+#include <string.h>
+
+typedef struct frozen frozen;
+struct frozen {
+  ep_mat Y;                                 /* (P, Z) double: what is trained */
+  ep_mat Y_real;                            /* the same in the run's precision */
+  ep_mat F0;                                /* (P, Z) outputs at the start */
+  ep_mat K;                                 /* (P, P) or (P, P Z^2) */
+  ep_stream *stream;                        /* where K is not formed */
+  void (*apply)(ep_training *t, frozen *k); /* t->F = K Y_real */
+};
+
+static void apply_small(ep_training *t, frozen *k) {
+  ep_mat_mul(&t->F, 1, &k->K, EP_N, &k->Y_real, EP_N, 0);
+}
+
+static void apply_full(ep_training *t, frozen *k) {
+  EP_PICK(t->F.prec, ep_ntk_full_apply)(&t->F, &k->K, &k->Y_real);
+}
+
+/* J (J' Y) */
+static void apply_free(ep_training *t, frozen *k) {
+  ep_stream_forward(&t->F, k->stream, t->net);
+  ep_stream_backward(&t->grad, k->stream, t->net, &k->Y_real);
+  ep_stream_tangent(&t->F, k->stream, t->net, &t->grad);
+}
+
+static ep_status evaluate(ep_training *t, double *loss, bool gradient) {
+  frozen *k = t->method;
+  ep_mat_copy(&k->Y_real, &k->Y);
+  k->apply(t, k);
+  ep_mat_axpy(&t->F, 1, &k->F0);
+  t->outputs_current = true;
+  return ep_training_loss(t, loss, &t->points->pairs, gradient);
+}
+
+/* ---- gradient flow: one epoch is the time `rate` */
+
+/* dY = -dL/dF at F(0) + K Y */
+static ep_status slope(double *dy, const double *y, double time, void *user) {
+  ep_training *t = user;
+  frozen *k = t->method;
+  double loss;
+  (void)time;
+  if (y != k->Y.data) memcpy(k->Y.data, y, (size_t)t->state.cols * sizeof *y);
+  EP_TRY(evaluate(t, &loss, true));
+  for (ptrdiff_t i = 0; i < t->state.cols; i++) dy[i] = -*ep_d(&t->dF_double, 0, i);
+  return EP_OK;
+}
+
+static ep_status flow(ep_training *t, ep_work *work) {
+  frozen *k = t->method;
+  double *y, loss;
+  ep_ode_info info;
+  EP_TRY(ep_work_get(work, &y, t->state.cols, sizeof *y));
+  for (;;) {
+    memcpy(y, k->Y.data, (size_t)t->state.cols * sizeof *y);
+    EP_TRY(evaluate(t, &loss, false));
+    if (ep_training_diverged(t, loss)) return t->info->outcome = EP_DIVERGED, EP_OK;
+    EP_TRY(ep_training_record(t, loss));
+    if (ep_training_converged(t)) return t->info->outcome = EP_CONVERGED, EP_OK;
+    if (ep_training_finished(t)) return EP_OK;
+    const double tol = t->setup->fit.flow_tolerance;
+    EP_TRY(ep_ode_flow(&info, y, t->state.cols, 0, t->setup->fit.rate, slope, t, tol, tol * 1e-2));
+    if (!info.reached) return t->info->outcome = EP_DIVERGED, EP_OK;
+    memcpy(k->Y.data, y, (size_t)t->state.cols * sizeof *y);
+    t->epoch++;
+    EP_TRY(ep_training_between(t, true));
+  }
+}
+
+/* ---- the empirical kernel */
+
+/* Form K, or go through the network each time? Bytes first, then operations. */
+static bool form_pays(const ep_training *t) {
+  const ep_net_shape *s = &t->net->shape;
+  const double p = (double)t->X.rows, z = (double)s->outputs, m = (double)s->width;
+  const double layers = (double)s->inputs * m + (s->depth - 1) * m * m,
+               epochs = (double)t->setup->fit.epochs;
+  const double form = p * p * z * z * m * s->depth + 2 * p * layers * (1 + z),
+               formed = 2 * p * p * z * z;
+  const double pass = 8 * p * layers;
+  const bool fits = p * p * z * z * (double)ep_sizeof(t->X.prec) < 0.5 * ep_training_memory(t);
+  return fits && form + epochs * formed < epochs * pass;
+}
+
+static ep_status start_empirical(ep_training *t, frozen *k) {
+  const ptrdiff_t p = t->X.rows, z = t->net->shape.outputs;
+  const double passes = 4.0 * (double)t->setup->fit.epochs + 1;
+  const bool form = form_pays(t);
+  if (form) {
+    EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p * z * z));
+    EP_TRY(ep_ntk_empirical(&k->K, t->net, &t->X, NULL, EP_FULL, ep_training_memory(t)));
+  }
+  k->apply = form ? apply_full : apply_free;
+  EP_TRY(ep_stream_new(&k->stream, &t->X, &t->net->shape, form ? 1 : passes,
+                       form ? EP_PASS_FORWARD : EP_PASS_TANGENT, ep_training_memory(t)));
+  ep_stream_forward(&k->F0, k->stream, t->net);
+  t->info->block = ep_stream_block(k->stream);
+  t->info->density = ep_stream_density(k->stream);
+  return EP_OK;
+}
+
+/* ---- the analytic kernel */
+
+/* A start drawn from the Gaussian process: F(0) = NNGP Y0, Y0 = L^{-T} xi, LL' = NNGP + tiny I */
+static ep_status draw_start(ep_work *work, ep_model *model, const ep_training *t, frozen *k) {
+  const ptrdiff_t p = t->X.rows;
+  ep_mat G, L, Y0;
+  double top = 0;
+  EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
+  EP_TRY(ep_work_mat(work, &L, EP_DOUBLE, p, p));
+  EP_TRY(ep_work_mat(work, &Y0, EP_DOUBLE, p, k->F0.cols));
+  EP_TRY(ep_analytic_kernel(&G, &model->analytic, EP_NNGP, &t->X, NULL));
+  ep_mat_copy(&L, &G);
+  for (ptrdiff_t i = 0; i < p; i++) top = fmax(top, *ep_d(&G, i, i));
+  for (ptrdiff_t i = 0; i < p; i++) *ep_d(&L, i, i) += 1e-10 * top;
+  ep_random_fill_normal(&Y0, (uint64_t)t->setup->run.seed, EP_STREAM_START, 0);
+  EP_TRY(ep_mat_cholesky(&L));
+  ep_mat_solve_triangular(&Y0, &L, EP_T);
+  ep_mat_copy(&model->Y0, &Y0);
+  ep_mat_copy(&Y0, &model->Y0); /* as it will be in the file */
+  ep_mat F;
+  EP_TRY(ep_work_mat(work, &F, EP_DOUBLE, p, k->F0.cols));
+  ep_mat_mul(&F, 1, &G, EP_N, &Y0, EP_N, 0);
+  ep_mat_copy(&k->F0, &F);
+  return EP_OK;
+}
+
+static ep_status start_analytic(ep_training *t, frozen *k, ep_model *model) {
+  const ptrdiff_t p = t->X.rows;
+  EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p));
+  EP_TRY(ep_analytic_kernel(&k->K, &model->analytic, EP_NTK, &t->X, NULL));
+  k->apply = apply_small;
+  if (t->net) { /* from the outputs of the network in --init */
+    EP_TRY(ep_stream_new(&k->stream, &t->X, &t->net->shape, 1, EP_PASS_FORWARD,
+                         ep_training_memory(t)));
+    ep_stream_forward(&k->F0, k->stream, t->net);
+    return EP_OK;
+  }
+  EP_TRY(ep_mat_new(&model->Y0, t->X.prec, p, k->F0.cols));
+  ep_work work = {0};
+  const ep_status st = draw_start(&work, model, t, k);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- */
+
+static ep_status set_analytic(ep_model *model, const ep_setup *setup, ptrdiff_t inputs) {
+  model->infinite = true;
+  model->analytic.depth = (int)setup->net.depth;
+  model->analytic.input_scale = setup->net.input_scale ? 1 / sqrt((double)inputs) : 1;
+  model->analytic.config = setup->analytic;
+  return ep_activation_parse(&model->analytic.phi, setup->net.activation);
+}
+
+static ep_status prepare(ep_training *t, frozen *k, ep_model *model) {
+  const bool analytic = strcmp(t->setup->fit.kernel, "analytic") == 0;
+  const ptrdiff_t p = t->X.rows;
+  if (!analytic || t->setup->net.init[0]) EP_TRY(ep_training_network(t, false));
+  const ptrdiff_t z = t->net ? t->net->shape.outputs : t->setup->net.outputs;
+  EP_TRY(ep_mat_new(&k->Y, EP_DOUBLE, p, z));
+  EP_TRY(ep_mat_new(&k->Y_real, t->X.prec, p, z));
+  EP_TRY(ep_mat_new(&k->F0, t->X.prec, p, z));
+  const ep_mat state = ep_mat_view(EP_DOUBLE, 1, p * z, k->Y.data);
+  EP_TRY(ep_training_begin(t, &state, &state, z));
+  t->gradient = ep_mat_view(EP_DOUBLE, 1, p * z, t->dF_double.data);
+  t->method = k;
+  t->evaluate = evaluate;
+  if (!analytic) return start_empirical(t, k);
+  EP_TRY(set_analytic(model, t->setup, t->X.cols));
+  return start_analytic(t, k, model);
+}
+
+static ep_status descend(ep_training *t) {
+  if (strcmp(t->setup->fit.integrator, "euler") == 0) return ep_training_descend(t);
+  ep_work work = {0};
+  const ep_status st = flow(t, &work);
+  ep_work_free(&work);
+  return st;
+}
+
+static ep_status finish(ep_training *t, const frozen *k, ep_model *model) {
+  ep_training_summary(t);
+  EP_TRY(ep_mat_new(&model->X, t->X.prec, t->X.rows, t->X.cols));
+  EP_TRY(ep_mat_new(&model->Y, t->X.prec, k->Y.rows, k->Y.cols));
+  ep_mat_copy(&model->X, &t->X);
+  ep_mat_copy(&model->Y, &k->Y);
+  return EP_OK;
+}
+
+ep_status ep_fit_kernel(ep_model *model, ep_fit_info *info, const ep_points *points,
+                        const ep_setup *setup) {
+  ep_training t;
+  frozen k = {0};
+  ep_status st = ep_training_new(&t, model, info, points, setup);
+  if (!st && !ep_training_full_batch(&t))
+    st = EP_FAIL(EP_ERR_ARG, "--batch goes with method gd; kernel descends on all pairs at once");
+  if (!st) st = prepare(&t, &k, model);
+  if (!st) st = descend(&t);
+  if (!st) st = finish(&t, &k, model);
+  ep_stream_free(k.stream);
+  ep_mat_free(&k.Y);
+  ep_mat_free(&k.Y_real);
+  ep_mat_free(&k.F0);
+  ep_mat_free(&k.K);
+  ep_training_free(&t);
+  return st;
+}

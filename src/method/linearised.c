@@ -1,0 +1,57 @@
+/* The network's first-order Taylor model, trained by gradient descent on the change of its weights:
+ *
+ *   f_lin(x) = f(x; theta_0) + J_0(x) d,     d <- d - eta J_0(X)' dL/df_lin
+ *
+ * The kernel is never formed. Theory: section 8. */
+#include "method/methods.h"
+#include "method/training.h"
+
+typedef struct {
+  ep_net *change;    /* d */
+  ep_mat F0;         /* (P, Z) outputs at the start */
+  ep_stream *stream; /* points through the network at its start */
+} linearised;
+
+static ep_status evaluate(ep_training *t, double *loss, bool gradient) {
+  linearised *l = t->method;
+  ep_stream_tangent(&t->F, l->stream, t->net, l->change);
+  ep_mat_axpy(&t->F, 1, &l->F0);
+  t->outputs_current = true;
+  EP_TRY(ep_training_loss(t, loss, &t->points->pairs, gradient));
+  if (gradient) ep_stream_backward(&t->grad, l->stream, t->net, &t->dF);
+  return EP_OK;
+}
+
+static ep_status prepare(ep_training *t, linearised *l, ep_model *model) {
+  const double passes = 4.0 * (double)t->setup->fit.epochs + 1;
+  EP_TRY(ep_training_network(t, false));
+  EP_TRY(ep_net_new(&model->change, &t->net->shape, t->X.prec));
+  l->change = &model->change;
+  EP_TRY(ep_training_begin(t, &l->change->theta, &t->grad.theta, t->net->shape.outputs));
+  EP_TRY(ep_mat_new(&l->F0, t->X.prec, t->X.rows, t->net->shape.outputs));
+  EP_TRY(ep_stream_new(&l->stream, &t->X, &t->net->shape, passes, EP_PASS_TANGENT,
+                       ep_training_memory(t)));
+  ep_stream_forward(&l->F0, l->stream, t->net);
+  t->info->block = ep_stream_block(l->stream);
+  t->info->density = ep_stream_density(l->stream);
+  t->method = l;
+  t->evaluate = evaluate;
+  return EP_OK;
+}
+
+ep_status ep_fit_linearised(ep_model *model, ep_fit_info *info, const ep_points *points,
+                            const ep_setup *setup) {
+  ep_training t;
+  linearised l = {0};
+  ep_status st = ep_training_new(&t, model, info, points, setup);
+  if (!st && !ep_training_full_batch(&t))
+    st = EP_FAIL(EP_ERR_ARG, "--batch goes with method gd; %s descends on all pairs at once",
+                 setup->fit.method);
+  if (!st) st = prepare(&t, &l, model);
+  if (!st) st = ep_training_descend(&t);
+  if (!st) ep_training_summary(&t);
+  ep_stream_free(l.stream);
+  ep_mat_free(&l.F0);
+  ep_training_free(&t);
+  return st;
+}
