@@ -53,9 +53,10 @@ bench: build
 	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
 	@build/release/bench
 
-bench-peers: bench
+bench-peers: build
 	@tools/setup.sh packages-peers.txt
-	@build/release/bench --peers bench/peers.py
+	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
+	@build/release/bench --peers bench
 
 format:
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i

@@ -22,13 +22,25 @@ void bench_must(ep_status st) {
   exit(1);
 }
 
+static const struct {
+  const char *name;
+  void (*run)(const char *peers);
+} benches[] = {{"train", bench_train}, {"kernel", bench_kernel}};
+enum { BENCHES = sizeof benches / sizeof *benches };
+
+/* bench [--peers FOLDER] [NAME...] */
 int main(int argc, char **argv) {
   const char *peers = NULL;
-  for (int i = 1; i < argc; i++)
+  bool chosen[BENCHES] = {false}, any = false;
+  for (int i = 1; i < argc; i++) {
     if (strcmp(argv[i], "--peers") == 0 && i + 1 < argc) peers = argv[++i];
+    for (int b = 0; b < BENCHES; b++)
+      if (strcmp(argv[i], benches[b].name) == 0) chosen[b] = any = true;
+  }
   const ep_run_config run = ep_run_default();
   bench_must(ep_run_start(&run));
   printf("eigenpair %s, %d threads\n\n", ep_version(), ep_run_threads());
-  bench_train(peers);
+  for (int b = 0; b < BENCHES; b++)
+    if (chosen[b] || !any) benches[b].run(peers);
   return 0;
 }

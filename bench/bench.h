@@ -3,7 +3,8 @@
  * what a user would run instead. */
 #include <eigenpair/eigenpair.h>
 
-void bench_train(const char *peers); /* peers: a script to run the same epoch in, or NULL */
+void bench_train(const char *peers); /* peers: folder of the scripts, or NULL */
+void bench_kernel(const char *peers);
 
 /* ---- bench.c */
 double bench_now(void);

@@ -4,14 +4,18 @@
  *
  *   B_L[i] = M^{-1/2} W_i . S_L,    B_l[i] = M^{-1/2} (B_{l+1}[i] V_{l+1}) . S_l
  *
- * Of a pair of blocks and a layer: K += scale^2 (H_{l-1} H_{l-1}') . (B_l B_l'). */
+ * Of a pair of blocks and a layer: K += scale^2 (H_{l-1} H_{l-1}') . (B_l B_l').
+ *
+ * In the top layer B_i(x)'B_j(y) = 1/M sum_m (W_mi W_mj) (S_xm S_ym): symmetric in i and j, so the Z(Z+1)/2 products of
+ * columns of W meet the products of rows of S, at half the operations of the Gram matrix of B; the mean over i = j is
+ * one weighted product. */
 #include "kernel/empirical.h"
 
 #include "core/mem.h"
 
 #include <eigenpair/kernel.h>
 #include <math.h>
-#include <string.h>
+#include <omp.h>
 
 const char *ep_layout_name(int i) {
   static const char *const names[] = {"full", "diagonal", "trace", NULL};
@@ -39,8 +43,11 @@ typedef struct {
   ep_layout layout;
   ep_ntk_cost cost;
   features f[2];
-  ep_mat Wt;   /* (Z, M) */
-  ep_mat H, T; /* Gram matrices of a pair of blocks */
+  ep_mat Wt;    /* (Z, M) */
+  ep_mat WW;    /* (products, M) W_mi W_mj: i <= j (full), i = j (diagonal), their mean (trace) */
+  ep_mat H, T;  /* Gram matrices of a pair of blocks */
+  ep_mat tiles; /* of the threads, for products of rows of S */
+  ep_mat weighted; /* (block, M) */
 } kernel_work;
 
 static double hidden_scale(const ep_net *net) { return 1 / sqrt((double)net->shape.width); }
@@ -48,25 +55,51 @@ static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 /* ---- planning */
 
+/* Is the top layer's part of a full kernel made from products of rows? Making those costs about four operations. */
+static bool in_pairs(const ep_net *net, ep_layout layout) {
+  const double z = (double)net->shape.outputs;
+  return layout == EP_FULL && z * (z + 1) / 2 + 2 < z * z;
+}
+
+static ptrdiff_t products(const ep_net *net, ep_layout layout) {
+  const ptrdiff_t z = net->shape.outputs;
+  return layout == EP_FULL ? z * (z + 1) / 2 : layout == EP_DIAGONAL ? z : 1;
+}
+
+/* Sets of B that a block needs: none where the top layer is the only one and goes without */
+static int b_buffers(const ep_net *net, ep_layout layout) {
+  if (net->shape.depth > 1) return 2;
+  return layout == EP_FULL && !in_pairs(net, layout);
+}
+
 /* rows of the Gram matrix of B: all outputs at once only in the full layout */
 static ptrdiff_t gram_rows(const ep_net *net, ep_layout layout) {
+  if (!b_buffers(net, layout)) return 1;
   return layout == EP_FULL ? net->shape.outputs : 1;
 }
+
+/* a tile of products of rows of S: at most so large */
+static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block, 128); }
+static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 512); }
 
 static double block_bytes(const ep_net *net, ep_layout layout, double b, int sets) {
   const double m = (double)net->shape.width, z = (double)net->shape.outputs;
   const double g = (double)gram_rows(net, layout), l = net->shape.depth;
-  const double buffers = l > 1 ? 2 : 1;
-  const double one = b * m * (2 * l + 1 + buffers * z);
-  return (sets * one + z * m + b * b * (1 + g * g)) * (double)ep_sizeof(net->theta.prec);
+  const double one = b * m * (2 * l + 1 + b_buffers(net, layout) * z + (layout != EP_FULL));
+  const double e = (double)products(net, layout);
+  const double tiles =
+      (double)(ep_run_threads() * tile_rows((ptrdiff_t)b)) * ((double)tile_cols(net) + e);
+  return (sets * one + (z + e) * m + b * b * (1 + g * g) + tiles) *
+         (double)ep_sizeof(net->theta.prec);
 }
 
 static void count_flops(ep_ntk_cost *c, const ep_net *net, double n, double n2, ep_layout layout) {
   const ep_net_shape *s = &net->shape;
   const double m = (double)s->width, z = (double)s->outputs, d = (double)s->inputs, l = s->depth;
   const double zz = layout == EP_FULL ? z * z : z, half = c->symmetric ? 0.5 : 1;
+  const double top = in_pairs(net, layout) ? z * (z + 1) / 2 + 2 : layout == EP_TRACE ? 1 : zz;
   const double point = 2 * d * m + (l - 1) * 2 * m * m * (1 + z); /* forward, and B downwards */
-  const double grams = 2 * half * n * n2 * (d + l * m + zz * l * m);
+  const double grams = 2 * half * n * n2 * (d + l * m + zz * (l - 1) * m + top * m);
   const double passes =
       c->symmetric ? n * (double)(c->blocks[0] + 1) / 2 : n + n2 * (double)c->blocks[0];
   c->features = point * passes;
@@ -97,7 +130,8 @@ ep_status ep_ntk_plan(ep_ntk_cost *c, const ep_net *net, const ep_mat *X, const 
 
 /* ---- features */
 
-static ep_status new_features(ep_work *work, features *f, const ep_net *net, ptrdiff_t block) {
+static ep_status new_features(ep_work *work, features *f, const ep_net *net, ptrdiff_t block,
+                              int b_sets) {
   const ep_precision prec = net->theta.prec;
   const ptrdiff_t m = net->shape.width, z = net->shape.outputs;
   for (int l = 0; l < net->shape.depth; l++) {
@@ -105,8 +139,7 @@ static ep_status new_features(ep_work *work, features *f, const ep_net *net, ptr
     EP_TRY(ep_work_mat(work, &f->H[l], prec, block, m));
   }
   EP_TRY(ep_work_mat(work, &f->S, prec, block, m));
-  EP_TRY(ep_work_mat(work, &f->B[0], prec, block * z, m));
-  if (net->shape.depth > 1) EP_TRY(ep_work_mat(work, &f->B[1], prec, block * z, m));
+  for (int i = 0; i < b_sets; i++) EP_TRY(ep_work_mat(work, &f->B[i], prec, block * z, m));
   return EP_OK;
 }
 
@@ -139,23 +172,23 @@ static ep_status load(features *f, const ep_net *net, const ep_mat *X, ptrdiff_t
   return EP_OK;
 }
 
-/* B of layer l: from W at the top, from the layer above otherwise */
+/* S and B of layer l: from W at the top, from the layer above otherwise */
 static void descend(features *f, const kernel_work *w, int l) {
   const ep_net *net = w->net;
   const ptrdiff_t rows = f->n * net->shape.outputs;
   const ep_mat A = ep_mat_rows(&f->A[l], 0, f->n), S = ep_mat_rows(&f->S, 0, f->n);
-  const ep_mat above = ep_mat_rows(&f->B[f->now], 0, rows);
   map_rows(&S, net, &A, ep_activation_slopes);
-  if (l == net->shape.depth - 1) {
-    f->now = 0;
-    const ep_mat B = ep_mat_rows(&f->B[0], 0, rows);
-    EP_PICK(B.prec, ep_ntk_top)(&B, hidden_scale(net), &w->Wt, &S);
-    return;
-  }
-  f->now = !f->now;
+  if (!f->B[0].data) return;
+  const bool top = l == net->shape.depth - 1;
+  const ep_mat above = ep_mat_rows(&f->B[f->now], 0, rows);
+  f->now = top ? 0 : !f->now;
   const ep_mat B = ep_mat_rows(&f->B[f->now], 0, rows);
-  ep_mat_mul(&B, hidden_scale(net), &above, EP_N, &net->V[l + 1], EP_N, 0);
-  EP_PICK(B.prec, ep_ntk_mask)(&B, &S);
+  if (top) {
+    EP_PICK(B.prec, ep_ntk_top)(&B, hidden_scale(net), &w->Wt, &S);
+  } else {
+    ep_mat_mul(&B, hidden_scale(net), &above, EP_N, &net->V[l + 1], EP_N, 0);
+    EP_PICK(B.prec, ep_ntk_mask)(&B, &S);
+  }
 }
 
 /* ---- Gram matrices of a pair of blocks */
@@ -190,6 +223,52 @@ static void add_layer(const ep_mat *K, kernel_work *w, double c, const ep_mat *H
   if (w->layout == EP_TRACE) EP_PICK(K->prec, ep_ntk_add_one)(K, c / (double)z, H, &T, 1, 0);
 }
 
+/* one row x of the top layer's part: T[y, ij] = sum_m (W_mi W_mj)(S_xm S_ym), K[x, y, i, j] += c H[x, y] T[y, ij] */
+static void pair_row(const ep_mat *K, const kernel_work *w, double c, const ep_mat *H,
+                     const ep_mat *Sx, const ep_mat *Sy, ptrdiff_t y) {
+  const ptrdiff_t rows_at_once = tile_rows(w->cost.block), cols_at_once = tile_cols(w->net);
+  const ptrdiff_t n = smaller(rows_at_once, Sy->rows - y), m = Sy->cols, z = w->net->shape.outputs;
+  const ptrdiff_t own = omp_get_thread_num() * rows_at_once * (cols_at_once + w->WW.rows);
+  const ep_mat tile = ep_mat_cols(&w->tiles, own, 1);
+  const ep_mat T = ep_mat_view(tile.prec, n, w->WW.rows,
+                               ep_mat_cols(&tile, rows_at_once * cols_at_once, 1).data);
+  for (ptrdiff_t m0 = 0; m0 < m; m0 += cols_at_once) {
+    const ptrdiff_t k = smaller(cols_at_once, m - m0);
+    const ep_mat P = ep_mat_view(tile.prec, n, k, tile.data), ww = ep_mat_cols(&w->WW, m0, k);
+    const ep_mat sx = ep_mat_cols(Sx, m0, k), rows = ep_mat_rows(Sy, y, n),
+                 sy = ep_mat_cols(&rows, m0, k);
+    EP_PICK(P.prec, ep_ntk_row_products)(&P, &sx, &sy);
+    ep_mat_mul(&T, 1, &P, EP_N, &ww, EP_T, m0 > 0);
+  }
+  const ep_mat k = ep_mat_cols(K, y * z * z, n * z * z), h = ep_mat_cols(H, y, n);
+  EP_PICK(K->prec, ep_ntk_add_pairs)(&k, c, &h, &T, z);
+}
+
+static void add_pairs(const ep_mat *K, kernel_work *w, double c, const ep_mat *H, const features *x,
+                      const features *y) {
+  const ep_mat Sx = ep_mat_rows(&x->S, 0, x->n), Sy = ep_mat_rows(&y->S, 0, y->n);
+#pragma omp parallel for schedule(dynamic)
+  for (ptrdiff_t i = 0; i < x->n; i++) {
+    const ep_mat k = ep_mat_rows(K, i, 1), h = ep_mat_rows(H, i, 1), s = ep_mat_rows(&Sx, i, 1);
+    /* within one block only y >= x is needed: the rest is mirrored */
+    for (ptrdiff_t j = x == y ? i : 0; j < y->n; j += tile_rows(w->cost.block))
+      pair_row(&k, w, c, &h, &s, &Sy, j);
+  }
+}
+
+/* diagonal and trace: K[x, y, e] += c H[x, y] sum_m WW_em S_xm S_ym */
+static void add_weighted(const ep_mat *K, kernel_work *w, double c, const ep_mat *H,
+                         const features *x, const features *y) {
+  const ep_mat Sx = ep_mat_rows(&x->S, 0, x->n), Sy = ep_mat_rows(&y->S, 0, y->n);
+  const ep_mat P = ep_mat_rows(&w->weighted, 0, x->n), T = shaped(&w->T, x->n, y->n);
+  for (ptrdiff_t e = 0; e < w->WW.rows; e++) {
+    const ep_mat ww = ep_mat_rows(&w->WW, e, 1);
+    EP_PICK(P.prec, ep_ntk_row_products)(&P, &ww, &Sx);
+    ep_mat_mul(&T, 1, &P, EP_N, &Sy, EP_T, 0);
+    EP_PICK(K->prec, ep_ntk_add_one)(K, c, H, &T, w->WW.rows, e);
+  }
+}
+
 /* K: the part of the result that belongs to the pair of blocks; its columns start at the first y */
 static void add_pair(const ep_mat *K, kernel_work *w, features *x, features *y) {
   const ep_net *net = w->net;
@@ -208,7 +287,10 @@ static void add_pair(const ep_mat *K, kernel_work *w, features *x, features *y) 
     descend(x, w, l);
     if (y != x) descend(y, w, l);
     gram(&H, &below_x, &below_y, 0);
-    add_layer(K, w, l ? c2 : s2, &H, x, y);
+    const double scale2 = l ? c2 : s2;
+    if (l < depth - 1 || (w->layout == EP_FULL && !in_pairs(net, EP_FULL)))
+      add_layer(K, w, scale2, &H, x, y);
+    else (w->layout == EP_FULL ? add_pairs : add_weighted)(K, w, scale2 * c2, &H, x, y);
   }
 }
 
@@ -240,14 +322,20 @@ static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
 static ep_status compute(ep_work *work, kernel_work *w, const ep_mat *K) {
   const ep_net *net = w->net;
   const ep_precision prec = net->theta.prec;
-  const ptrdiff_t b = w->cost.block, z = net->shape.outputs, g = gram_rows(net, w->layout);
+  const ptrdiff_t b = w->cost.block, g = gram_rows(net, w->layout), m = net->shape.width;
+  const ptrdiff_t e = products(net, w->layout);
   const bool two = w->Y || w->cost.blocks[0] > 1;
-  for (int i = 0; i <= two; i++) EP_TRY(new_features(work, &w->f[i], net, b));
-  EP_TRY(ep_work_mat(work, &w->Wt, prec, z, net->shape.width));
-  for (ptrdiff_t m = 0; m < net->shape.width; m++)
-    for (ptrdiff_t i = 0; i < z; i++) ep_set(&w->Wt, i, m, ep_get(&net->W, m, i));
+  for (int i = 0; i <= two; i++)
+    EP_TRY(new_features(work, &w->f[i], net, b, b_buffers(net, w->layout)));
+  EP_TRY(ep_work_mat(work, &w->Wt, prec, net->shape.outputs, m));
+  EP_TRY(ep_work_mat(work, &w->WW, prec, e, m));
   EP_TRY(ep_work_mat(work, &w->H, prec, b, b));
   EP_TRY(ep_work_mat(work, &w->T, prec, b * g, b * g));
+  if (w->layout != EP_FULL) EP_TRY(ep_work_mat(work, &w->weighted, prec, b, m));
+  else
+    EP_TRY(ep_work_mat(work, &w->tiles, prec, 1,
+                       ep_run_threads() * tile_rows(b) * (tile_cols(net) + e)));
+  EP_PICK(prec, ep_ntk_products_of_w)(&w->Wt, &w->WW, &net->W);
   return all_pairs(K, w);
 }
 

@@ -19,3 +19,10 @@ EP_REAL_FN(void, ep_ntk_add_last, const ep_mat *K, double c, const ep_mat *H, pt
 EP_REAL_FN(void, ep_ntk_mirror, const ep_mat *K, ptrdiff_t rows, ptrdiff_t cols);
 /* F[x, i] = sum_{y, j} K[x, y, i, j] Y[y, j] */
 EP_REAL_FN(void, ep_ntk_full_apply, const ep_mat *F, const ep_mat *K, const ep_mat *Y);
+/* P[y, m] = s[m] S[y, m] */
+EP_REAL_FN(void, ep_ntk_row_products, const ep_mat *P, const ep_mat *s, const ep_mat *S);
+/* K[y, i, j] and K[y, j, i] += c h[y] T[y, ij], one row of K; ij counts the pairs i <= j */
+EP_REAL_FN(void, ep_ntk_add_pairs, const ep_mat *K, double c, const ep_mat *h, const ep_mat *T,
+           ptrdiff_t z);
+/* Wt = W', and rows of WW: w_i . w_j for i <= j (Z(Z+1)/2 rows), w_i . w_i (Z rows), or their mean (1 row) */
+EP_REAL_FN(void, ep_ntk_products_of_w, const ep_mat *Wt, const ep_mat *WW, const ep_mat *W);

@@ -1,5 +1,7 @@
 #include "kernel/empirical.h"
 
+#include <stdbool.h>
+
 void R(ep_ntk_top)(const ep_mat *B, double c, const ep_mat *Wt, const ep_mat *S) {
   const real k = (real)c;
 #pragma omp parallel for schedule(static)
@@ -73,5 +75,47 @@ void R(ep_ntk_full_apply)(const ep_mat *F, const ep_mat *K, const ep_mat *Y) {
         for (ptrdiff_t j = 0; j < z; j++) sum += k[j] * v[j];
       }
       *at(F, x, i) = sum;
+    }
+}
+
+void R(ep_ntk_row_products)(const ep_mat *P, const ep_mat *s, const ep_mat *S) {
+  const real *restrict a = at(s, 0, 0);
+  for (ptrdiff_t y = 0; y < P->rows; y++) {
+    real *restrict p = at(P, y, 0);
+    const real *restrict b = at(S, y, 0);
+    for (ptrdiff_t m = 0; m < P->cols; m++) p[m] = a[m] * b[m];
+  }
+}
+
+void R(ep_ntk_add_pairs)(const ep_mat *K, double c, const ep_mat *h, const ep_mat *T, ptrdiff_t z) {
+  for (ptrdiff_t y = 0; y < T->rows; y++) {
+    real *k = at(K, 0, y * z * z);
+    const real *t = at(T, y, 0), a = (real)c * *at(h, 0, y);
+    for (ptrdiff_t i = 0; i < z; i++)
+      for (ptrdiff_t j = i; j < z; j++, t++) {
+        k[i * z + j] += a * *t;
+        if (j > i) k[j * z + i] += a * *t;
+      }
+  }
+}
+
+static void add_product(const ep_mat *WW, ptrdiff_t row, const ep_mat *Wt, ptrdiff_t i, ptrdiff_t j,
+                        real c) {
+  real *restrict out = at(WW, row, 0);
+  const real *a = at(Wt, i, 0), *b = at(Wt, j, 0);
+  for (ptrdiff_t m = 0; m < Wt->cols; m++) out[m] += c * a[m] * b[m];
+}
+
+void R(ep_ntk_products_of_w)(const ep_mat *Wt, const ep_mat *WW, const ep_mat *W) {
+  const ptrdiff_t z = W->cols;
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < z; i++)
+    for (ptrdiff_t m = 0; m < W->rows; m++) *at(Wt, i, m) = *at(W, m, i);
+  const bool pairs = WW->rows == z * (z + 1) / 2 && z > 1;
+#pragma omp parallel for schedule(dynamic) if (WW->rows > 1)
+  for (ptrdiff_t i = 0; i < z; i++)
+    for (ptrdiff_t j = i; j < (pairs ? z : i + 1); j++) {
+      const ptrdiff_t row = pairs ? i * z - i * (i - 1) / 2 + (j - i) : WW->rows == 1 ? 0 : i;
+      add_product(WW, row, Wt, i, j, WW->rows == 1 ? 1 / (real)z : 1);
     }
 }
