@@ -60,7 +60,8 @@ void help_ntk(FILE *to) {
 
 /* ---- networks and points */
 
-/* The network of --init (with the activation it was made with), or of --width and --seed. */
+/* The network of --init (with the activation it was made with, unless the flags say otherwise), or of --width
+ * and --seed. */
 static ep_status read_network(ep_model *model, const setup_ntk *s, const char *path,
                               ptrdiff_t inputs) {
   const ep_precision prec = ep_run_precision(&s->run);
@@ -70,6 +71,7 @@ static ep_status read_network(ep_model *model, const setup_ntk *s, const char *p
   EP_CHECK(inputs == 0 || model->net.shape.inputs == inputs, EP_ERR_SHAPE,
            "%s: its network takes points of dimension %td, %s has %td", path,
            model->net.shape.inputs, s->data.data, inputs);
+  if (s->net.input_scale) model->net.shape.input_scale = 1 / sqrt((double)model->net.shape.inputs);
   if (!s->own_activation) return EP_OK;
   return ep_activation_parse(&model->net.shape.phi, s->net.activation);
 }
@@ -153,18 +155,21 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
   return ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory);
 }
 
+/* depth, activation and scale from --init where it is given, from the flags otherwise */
 static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrdiff_t shape[4]) {
-  ep_analytic a = {.depth = (int)s->net.depth,
+  const ep_net_shape *n = w->model.net.theta.data ? &w->model.net.shape : NULL;
+  ep_analytic a = {.depth = n ? n->depth : (int)s->net.depth,
                    .input_scale = s->net.input_scale ? 1 / sqrt((double)w->x.X.cols) : 1,
                    .config = s->analytic};
   *ndim = 2;
   EP_TRY(ep_activation_parse(&a.phi, s->net.activation));
+  if (n) a.phi = n->phi, a.input_scale = n->input_scale;
   EP_TRY(make_room(w, s, 2, shape));
   if (s->ntk.explain)
     fprintf(
         stderr,
         "way      recursion over %d layers on the Gram matrix; %s for %s, relative error %.1g\n",
-        a.depth, ep_dual_way(&a.phi), s->net.activation, ep_dual_error(&a.phi));
+        a.depth, ep_dual_way(&a.phi), ep_activation_label(&a.phi), ep_dual_error(&a.phi));
   return ep_analytic_kernel(&w->K, &a, strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK,
                             &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
 }
@@ -186,8 +191,11 @@ static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
 static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   const bool finite = strcmp(s->ntk.kernel, "empirical") == 0;
   int ndim = 2;
-  if (finite && s->net.init[0]) EP_TRY(read_network(&w->model, s, s->net.init, 0));
+  if (s->net.init[0]) EP_TRY(read_network(&w->model, s, s->net.init, 0));
   EP_TRY(read_points(&w->x, s, s->data.data, &w->model));
+  EP_CHECK(!s->net.init[0] || w->model.net.shape.inputs == w->x.X.cols, EP_ERR_SHAPE,
+           "%s: its network takes points of dimension %td, %s has %td", s->net.init,
+           w->model.net.shape.inputs, s->data.data, w->x.X.cols);
   if (s->ntk.data2[0]) EP_TRY(read_points(&w->y, s, s->ntk.data2, &w->model));
   EP_CHECK(!s->ntk.data2[0] || w->x.X.cols == w->y.X.cols, EP_ERR_SHAPE,
            "%s has points of dimension %td, %s of %td", s->data.data, w->x.X.cols, s->ntk.data2,
@@ -195,7 +203,7 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   if (finite && !s->net.init[0]) EP_TRY(read_network(&w->model, s, "", w->x.X.cols));
   ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, 0, 0};
   EP_TRY(finite ? empirical(w, s, &ndim, shape) : analytic(w, s, &ndim, shape));
-  EP_CHECK(isfinite(ep_mat_norm2(&w->K)), EP_ERR_NUMERIC,
+  EP_CHECK(isfinite(ep_mat_max(&w->K)), EP_ERR_NUMERIC,
            "the kernel is not finite: the data are too large for it");
   EP_TRY(store(w, s, ndim, shape));
   return report(s, ndim, shape);
@@ -210,6 +218,11 @@ static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const ep_model *
            p->inputs, q->inputs, p->outputs, q->outputs);
   EP_TRY(read_points(&w->x, s, s->data.data, &w->model));
   const ptrdiff_t n = w->x.X.rows, cols = n * p->outputs * p->outputs;
+  const double bytes = 2 * (double)n * (double)cols * (double)ep_sizeof(w->x.X.prec);
+  EP_CHECK((double)ep_memory_current() + bytes < ep_run_memory(&s->run), EP_ERR_ARG,
+           "--memory is too small for two kernels of %td points and %td outputs (%.0f MiB): use "
+           "--samples",
+           n, p->outputs, bytes / 1048576);
   EP_TRY(ep_mat_new(&w->K, w->x.X.prec, n, cols));
   EP_TRY(ep_mat_new(K2, w->x.X.prec, n, cols));
   const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
@@ -253,6 +266,7 @@ ep_status cmd_ntk(int argc, char **argv) {
   EP_TRY(check_outputs(outputs));
   EP_TRY(ep_run_start(&s.run));
   terminal_attach(&s.run, s.cli.progress);
+  ep_stop_on(s.run.stop); /* nothing to resume: what is asked for is all or nothing */
   const ep_status st = s.ntk.drift[0] ? drift(&w, &s, second) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);
   ep_npy_map_close(w.map);

@@ -39,7 +39,8 @@ typedef struct {
 
 /* *value = S, *slope = S' (NULL: not wanted); the same as how accurately: see ep_dual_error. A or B may be 0. */
 void ep_dual(double *value, double *slope, const ep_activation *phi, const ep_moments *m);
-/* Stated bound on the relative error of ep_dual for this activation: about 1e-15 for closed forms. */
+/* Stated bound on the error of ep_dual for this activation, relative to sqrt(S(A, A, A) S(B, B, B)), for S' likewise:
+ * about 1e-15 for closed forms. */
 double ep_dual_error(const ep_activation *phi);
 /* "closed form" or "quadrature" */
 const char *ep_dual_way(const ep_activation *phi);

@@ -5,6 +5,7 @@
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
 #include <eigenpair/dataset.h>
+#include <eigenpair/eigen.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>

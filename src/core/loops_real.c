@@ -59,13 +59,18 @@ double R(ep_loop_distance2)(const ep_mat *A, const ep_mat *B) {
 
 double R(ep_loop_max)(const ep_mat *A) {
   double top = 0;
-  for (ptrdiff_t i = 0; i < A->rows; i++)
-    for (ptrdiff_t j = 0; j < A->cols; j++) {
-      const double x = fabs((double)*at(A, i, j));
-      if (x != x) return x;
+  int nan = 0;
+#pragma omp parallel for schedule(static) reduction(max : top, nan) if (worth_threads(A))
+  for (ptrdiff_t k = 0; k < pieces(A); k++) {
+    const piece p = piece_at(A, k);
+    const real *a = at(A, p.row, p.col);
+    for (ptrdiff_t j = 0; j < p.n; j++) {
+      const double x = fabs((double)a[j]);
       if (x > top) top = x;
+      if (x != x) nan = 1;
     }
-  return top;
+  }
+  return nan ? NAN : top;
 }
 
 /* y_ij += a x_ij */

@@ -37,6 +37,15 @@ ep_status ep_run_start(const ep_run_config *run) {
   return EP_OK;
 }
 
+static const volatile int *stop_flag;
+
+void ep_stop_on(const volatile int *flag) { stop_flag = flag; }
+
+ep_status ep_stop_check(void) {
+  EP_CHECK(!stop_flag || !*stop_flag, EP_ERR_INTERRUPTED, "interrupted; nothing was written");
+  return EP_OK;
+}
+
 int ep_run_threads(void) { return omp_get_max_threads(); }
 
 size_t ep_memory_current(void) { return ep_mem_current(); }

@@ -3,6 +3,7 @@
 #include "kernel/dual.h"
 
 #include <eigenpair/analytic.h>
+#include <eigenpair/run.h>
 #include <float.h>
 #include <math.h>
 #include <stdint.h>
@@ -10,7 +11,7 @@
 
 const ep_option ep_analytic_options[] = {EP_ANALYTIC_OPTIONS(EP_OPT_ROW, ep_analytic_config){0}};
 
-enum { TILE = 512, LEAST_TILE = 64 };
+enum { TILE = 512, LEAST_TILE = 64, WORTH_THREADS = 4096 /* entries */ };
 static const double tile_bytes = 16e6; /* of unit rows, where TILE rows would be more */
 /* a correlation this close to 1 or -1 comes from the difference of the points, not from their product */
 static const double close_gap = 1e-4;
@@ -73,7 +74,7 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_TRY(ep_work_get(work, &p->P, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->root, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->norm, layers * n, sizeof(double)));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (n * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < n; i++) {
     p->size[i] = row_size(X, i);
     point_layers(p, m, i);
@@ -126,12 +127,12 @@ static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, 
 
 /* U = rows first .. of X over their sizes, in double */
 static void unit_rows(const ep_mat *U, const points *p, ptrdiff_t first) {
-  const ep_mat rows = ep_mat_rows(p->X, first, U->rows);
-  ep_mat_copy(U, &rows);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (U->rows * U->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < U->rows; i++) {
+    const ep_mat to = ep_mat_rows(U, i, 1), from = ep_mat_rows(p->X, first + i, 1);
     const double size = p->size[first + i];
-    double *u = ep_d(U, i, 0);
+    double *u = to.data;
+    ep_mat_copy(&to, &from);
     for (ptrdiff_t j = 0; j < U->cols; j++) u[j] = size > 0 ? u[j] / size : 0;
   }
 }
@@ -150,45 +151,56 @@ static double pair_gap(double product, const double *u, const double *v, ptrdiff
   return gap < 1 ? 0.5 * sum : 2 - 0.5 * sum;
 }
 
-/* A tile of K: rows i0 .. of x, columns j0 .. of y; on the diagonal of a symmetric K only its upper half. */
+/* A tile of K: rows i0 .. of x, columns j0 .. of y. */
 typedef struct {
   ptrdiff_t i0, j0;
-  int upper;
+  int symmetric; /* the tile also goes to its mirror image; on the diagonal only the upper half of it is computed */
   ep_mat U, V, T; /* unit rows of x and of y, the tile itself */
 } tile;
 
-static void tile_fill(const tile *t, const model *m, const points *x, const points *y) {
-  ep_mat_mul(&t->T, 1, &t->U, EP_N, &t->V, EP_T, 0);
-#pragma omp parallel for schedule(dynamic, 4)
-  for (ptrdiff_t i = 0; i < t->T.rows; i++) {
-    const ptrdiff_t first = t->upper ? i : 0;
-    double *row = ep_d(&t->T, i, 0);
-    for (ptrdiff_t j = first; j < t->T.cols; j++)
-      row[j] = t->upper && j == i
-                   ? 0
-                   : pair_gap(row[j], ep_d(&t->U, i, 0), ep_d(&t->V, j, 0), t->U.cols);
-    kernel_row(row + first, m, x, t->i0 + i, y, t->j0 + first, t->T.cols - first);
-  }
+/* the first column of row i that is computed */
+static ptrdiff_t first_column(const tile *t, ptrdiff_t i) {
+  return t->symmetric && t->i0 == t->j0 ? i : 0;
 }
 
-/* K and, for a symmetric K, its mirror image take the tile; counts the entries that are no numbers there. */
-static long tile_store(const ep_mat *K, const tile *t, int symmetric) {
+/* row i of T: products -> gaps -> kernel */
+static void tile_row(const tile *t, const model *m, const points *x, const points *y, ptrdiff_t i) {
+  const ptrdiff_t first = first_column(t, i), n = t->T.cols - first;
+  double *row = ep_d(&t->T, i, first);
+  for (ptrdiff_t k = 0; k < n; k++)
+    row[k] = pair_gap(row[k], ep_d(&t->U, i, 0), ep_d(&t->V, first + k, 0), t->U.cols);
+  if (t->symmetric && t->i0 + i == t->j0 + first) row[0] = 0; /* a point and itself */
+  kernel_row(row, m, x, t->i0 + i, y, t->j0 + first, n);
+}
+
+/* K takes rows i .. end - 1 of the tile; gives the number of entries that are no numbers in K's precision. */
+static long tile_store(const ep_mat *K, const tile *t, ptrdiff_t i, ptrdiff_t end) {
   const double most = K->prec == EP_SINGLE ? FLT_MAX : DBL_MAX;
   long bad = 0;
-  if (t->upper)
-    for (ptrdiff_t i = 0; i < t->T.rows; i++)
-      for (ptrdiff_t j = 0; j < i; j++) *ep_d(&t->T, i, j) = *ep_d(&t->T, j, i);
-#pragma omp parallel for schedule(static) reduction(+ : bad)
-  for (ptrdiff_t i = 0; i < t->T.rows; i++)
-    for (ptrdiff_t j = 0; j < t->T.cols; j++) {
-      const double k = *ep_d(&t->T, i, j);
-      bad += !(fabs(k) <= most);
-      ep_set(K, t->i0 + i, t->j0 + j, k);
+  for (ptrdiff_t k = i; k < end; k++)
+    for (ptrdiff_t j = first_column(t, k); j < t->T.cols; j++) {
+      const double value = *ep_d(&t->T, k, j);
+      bad += !(fabs(value) <= most);
+      ep_set(K, t->i0 + k, t->j0 + j, value);
     }
-  if (!symmetric || t->upper) return bad;
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t j = 0; j < t->T.cols; j++)
-    for (ptrdiff_t i = 0; i < t->T.rows; i++) ep_set(K, t->j0 + j, t->i0 + i, *ep_d(&t->T, i, j));
+  for (ptrdiff_t j = 0; t->symmetric && j < t->T.cols; j++)
+    for (ptrdiff_t k = i; k < end && first_column(t, k) <= j; k++)
+      ep_set(K, t->j0 + j, t->i0 + k, *ep_d(&t->T, k, j));
+  return bad;
+}
+
+/* Strips of rows: a mirrored one fills whole cache lines. */
+static long tile_fill(const ep_mat *K, const tile *t, const model *m, const points *x,
+                      const points *y) {
+  enum { STRIP = 16 };
+  long bad = 0;
+  ep_mat_mul(&t->T, 1, &t->U, EP_N, &t->V, EP_T, 0);
+#pragma omp parallel for schedule(dynamic) reduction(+ : bad) if (t->T.rows * t->T.cols > WORTH_THREADS)
+  for (ptrdiff_t i = 0; i < t->T.rows; i += STRIP) {
+    const ptrdiff_t end = i + STRIP < t->T.rows ? i + STRIP : t->T.rows;
+    for (ptrdiff_t k = i; k < end; k++) tile_row(t, m, x, y, k);
+    bad += tile_store(K, t, i, end);
+  }
   return bad;
 }
 
@@ -225,17 +237,16 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, tall, wide));
   for (ptrdiff_t i = 0; i < n; i += tall) {
     const ptrdiff_t rows = least(tall, n - i);
-    tile t = {.i0 = i, .U = ep_mat_rows(&U, 0, rows)};
+    tile t = {.i0 = i, .symmetric = !Y, .U = ep_mat_rows(&U, 0, rows)};
     unit_rows(&t.U, &x, i);
     for (ptrdiff_t j = Y ? 0 : i; j < n2; j += wide) {
+      EP_TRY(ep_stop_check());
       const ptrdiff_t cols = least(wide, n2 - j);
       t.j0 = j;
-      t.upper = !Y && i == j;
-      t.V = t.upper ? t.U : ep_mat_rows(&V, 0, cols);
+      t.V = !Y && i == j ? t.U : ep_mat_rows(&V, 0, cols);
       t.T = ep_mat_view(EP_DOUBLE, rows, cols, T.data);
-      if (!t.upper) unit_rows(&t.V, y, j);
-      tile_fill(&t, m, &x, y);
-      const long bad = tile_store(K, &t, !Y);
+      if (Y || i != j) unit_rows(&t.V, y, j);
+      const long bad = tile_fill(K, &t, m, &x, y);
       EP_CHECK(!bad, EP_ERR_NUMERIC,
                "%ld entries of the kernel of points %td to %td are infinite or no numbers: points "
                "that are not finite, or too long",
@@ -264,7 +275,7 @@ static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, co
   points x;
   long bad = 0;
   EP_TRY(points_new(work, &x, m, X));
-#pragma omp parallel for schedule(static) reduction(+ : bad)
+#pragma omp parallel for schedule(static) reduction(+ : bad) if (X->rows * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < X->rows; i++) {
     diagonal[i] = 0; /* the gap of a point to itself */
     kernel_row(&diagonal[i], m, &x, i, &x, i, 1);

@@ -12,7 +12,6 @@
 #include <eigenpair/analytic.h>
 #include <float.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PI 3.14159265358979323846
@@ -33,30 +32,23 @@ struct ep_dual_kind {
   double error;      /* of S and S', relative to sqrt(S(A,A,A) S(B,B,B)) */
 };
 
+/* a + b w + c w^2 + d w^3 + e w^4 */
+static inline double quartic(double w, double a, double b, double c, double d, double e) {
+  return (((e * w + d) * w + c) * w + b) * w + a;
+}
+
 /* atan(x)/x for 0 <= x <= 1, z = x^2: 1 + z Q(z), Q of degree 19 the Chebyshev fit of (atan(x)/x - 1)/z, relative error
  * 8e-17. Written out, unlike libm's, it is vector code on every compiler, with the same bits in every place of a row. */
 static inline double arc(double z) {
   const double w = z * z * z * z;
-  const double q0 =
-      ((((-0.0034958859739163094 * w + -0.031277189066996385) * w + -0.052579733342841106) * w +
-        -0.09090908590891934) *
-           w +
-       -0.3333333333333333);
-  const double q1 =
-      ((((0.0010496035084968515 * w + 0.023696731580048622) * w + 0.04737749579527779) * w +
-        0.07692298971033217) *
-           w +
-       0.1999999999999753);
-  const double q2 =
-      ((((-0.00019996189377901382 * w + -0.015535152475414177) * w + -0.04260356632601652) * w +
-        -0.06666564699289104) *
-           w +
-       -0.14285714285384132);
-  const double q3 =
-      ((((1.806195461861215e-05 * w + 0.008368931178450162) * w + 0.03749486812535247) * w +
-        0.05881506877793656) *
-           w +
-       0.11111111093490827);
+  const double q0 = quartic(w, -0.3333333333333333, -0.09090908590891934, -0.052579733342841106,
+                            -0.031277189066996385, -0.0034958859739163094);
+  const double q1 = quartic(w, 0.1999999999999753, 0.07692298971033217, 0.04737749579527779,
+                            0.023696731580048622, 0.0010496035084968515);
+  const double q2 = quartic(w, -0.14285714285384132, -0.06666564699289104, -0.04260356632601652,
+                            -0.015535152475414177, -0.00019996189377901382);
+  const double q3 = quartic(w, 0.11111111093490827, 0.05881506877793656, 0.03749486812535247,
+                            0.008368931178450162, 1.806195461861215e-05);
   return 1 + z * ((q0 + z * q1) + z * z * (q2 + z * q3));
 }
 

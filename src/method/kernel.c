@@ -57,28 +57,45 @@ static ep_status slope(double *dy, const double *y, double time, void *user) {
   frozen *k = t->method;
   double loss;
   (void)time;
+  EP_CHECK(!ep_run_stopped(&t->setup->run), EP_ERR_INTERRUPTED, "interrupted at epoch %ld",
+           t->epoch);
   if (y != k->Y.data) memcpy(k->Y.data, y, (size_t)t->state.cols * sizeof *y);
   EP_TRY(evaluate(t, &loss, true));
   for (ptrdiff_t i = 0; i < t->state.cols; i++) dy[i] = -*ep_d(&t->dF_double, 0, i);
   return EP_OK;
 }
 
-static ep_status flow(ep_training *t, ep_work *work) {
+/* One epoch of the flow; asked to stop on the way, Y goes back to the epoch's start and the work is saved. */
+static ep_status flow_epoch(ep_training *t, bool *reached, double *y, double *start) {
   frozen *k = t->method;
-  double *y, loss;
+  const size_t bytes = (size_t)t->state.cols * sizeof *y;
+  const double tol = t->setup->fit.flow_tolerance;
   ep_ode_info info;
+  memcpy(start, k->Y.data, bytes);
+  memcpy(y, k->Y.data, bytes);
+  const ep_status st =
+      ep_ode_flow(&info, y, t->state.cols, 0, t->setup->fit.rate, slope, t, tol, tol * 1e-2);
+  memcpy(k->Y.data, st || !info.reached ? start : y, bytes);
+  *reached = info.reached;
+  if (st != EP_ERR_INTERRUPTED) return st;
+  t->info->history.rows--; /* the epoch's own row will be made again */
+  EP_TRY(ep_checkpoint_write(t));
+  return EP_FAIL(st, "interrupted at epoch %ld", t->epoch);
+}
+
+static ep_status flow(ep_training *t, ep_work *work) {
+  double *y, *start, loss;
+  bool reached;
   EP_TRY(ep_work_get(work, &y, t->state.cols, sizeof *y));
+  EP_TRY(ep_work_get(work, &start, t->state.cols, sizeof *start));
   for (;;) {
-    memcpy(y, k->Y.data, (size_t)t->state.cols * sizeof *y);
     EP_TRY(evaluate(t, &loss, false));
     if (ep_training_diverged(t, loss)) return t->info->outcome = EP_DIVERGED, EP_OK;
     EP_TRY(ep_training_record(t, loss));
     if (ep_training_converged(t)) return t->info->outcome = EP_CONVERGED, EP_OK;
     if (ep_training_finished(t)) return EP_OK;
-    const double tol = t->setup->fit.flow_tolerance;
-    EP_TRY(ep_ode_flow(&info, y, t->state.cols, 0, t->setup->fit.rate, slope, t, tol, tol * 1e-2));
-    if (!info.reached) return t->info->outcome = EP_DIVERGED, EP_OK;
-    memcpy(k->Y.data, y, (size_t)t->state.cols * sizeof *y);
+    EP_TRY(flow_epoch(t, &reached, y, start));
+    if (!reached) return t->info->outcome = EP_DIVERGED, EP_OK;
     t->epoch++;
     EP_TRY(ep_training_between(t, true));
   }
@@ -162,12 +179,14 @@ static ep_status start_analytic(ep_training *t, frozen *k, ep_model *model) {
 
 /* ---- */
 
-static ep_status set_analytic(ep_model *model, const ep_setup *setup, ptrdiff_t inputs) {
+/* what the options say, or the network that the start comes from */
+static ep_status set_analytic(ep_model *model, const ep_training *t) {
+  const ep_net_config *n = &t->setup->net;
   model->infinite = true;
-  model->analytic.depth = (int)setup->net.depth;
-  model->analytic.input_scale = setup->net.input_scale ? 1 / sqrt((double)inputs) : 1;
-  model->analytic.config = setup->analytic;
-  return ep_activation_parse(&model->analytic.phi, setup->net.activation);
+  model->analytic.depth = t->net ? t->net->shape.depth : (int)n->depth;
+  model->analytic.input_scale = n->input_scale ? 1 / sqrt((double)t->X.cols) : 1;
+  model->analytic.config = t->setup->analytic;
+  return ep_activation_parse(&model->analytic.phi, n->activation);
 }
 
 static ep_status prepare(ep_training *t, frozen *k, ep_model *model) {
@@ -184,7 +203,7 @@ static ep_status prepare(ep_training *t, frozen *k, ep_model *model) {
   t->method = k;
   t->evaluate = evaluate;
   if (!analytic) return start_empirical(t, k);
-  EP_TRY(set_analytic(model, t->setup, t->X.cols));
+  EP_TRY(set_analytic(model, t));
   return start_analytic(t, k, model);
 }
 

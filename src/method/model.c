@@ -169,21 +169,35 @@ static ep_status frozen(const ep_mat *E, const ep_model *m, const ep_mat *X, dou
   return st;
 }
 
-/* E += K(X, X_p) Y, a block of rows at a time */
+/* E += K(X, X_p) Y, a block of rows at a time; in double, since coefficients of nearby points are large and cancel */
+static ep_status analytic_rows(ep_work *work, const ep_mat *E, const ep_model *m,
+                               ep_analytic_kind kind, const ep_mat *Y, const ep_mat *X,
+                               double memory) {
+  enum { BLOCK = 256 };
+  const double row = 2 * (double)m->X.rows * sizeof(double), rows = memory / row;
+  const ptrdiff_t block = rows > BLOCK ? BLOCK : rows > 1 ? (ptrdiff_t)rows : 1;
+  ep_mat K, C, S;
+  EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, block, m->X.rows));
+  EP_TRY(ep_work_mat(work, &C, EP_DOUBLE, Y->rows, Y->cols));
+  EP_TRY(ep_work_mat(work, &S, EP_DOUBLE, block, Y->cols));
+  ep_mat_copy(&C, Y);
+  for (ptrdiff_t i = 0; i < X->rows; i += block) {
+    const ptrdiff_t n = X->rows - i < block ? X->rows - i : block;
+    const ep_mat x = ep_mat_rows(X, i, n), e = ep_mat_rows(E, i, n), k = ep_mat_rows(&K, 0, n);
+    const ep_mat s = ep_mat_rows(&S, 0, n);
+    EP_TRY(ep_analytic_kernel(&k, &m->analytic, kind, &x, &m->X));
+    ep_mat_copy(&s, &e);
+    ep_mat_mul(&s, 1, &k, EP_N, &C, EP_N, 1);
+    ep_mat_copy(&e, &s);
+  }
+  return EP_OK;
+}
+
 static ep_status analytic(const ep_mat *E, const ep_model *m, ep_analytic_kind kind,
                           const ep_mat *Y, const ep_mat *X, double memory) {
-  enum { BLOCK = 256 };
-  const double row = 2 * (double)m->X.rows * (double)ep_sizeof(X->prec), rows = memory / row;
-  ep_mat K;
-  EP_TRY(ep_mat_new(&K, X->prec, rows > BLOCK ? BLOCK : rows > 1 ? (ptrdiff_t)rows : 1, m->X.rows));
-  ep_status st = EP_OK;
-  for (ptrdiff_t i = 0; !st && i < X->rows; i += K.rows) {
-    const ptrdiff_t n = X->rows - i < K.rows ? X->rows - i : K.rows;
-    const ep_mat x = ep_mat_rows(X, i, n), e = ep_mat_rows(E, i, n), k = ep_mat_rows(&K, 0, n);
-    st = ep_analytic_kernel(&k, &m->analytic, kind, &x, &m->X);
-    if (!st) ep_mat_mul(&e, 1, &k, EP_N, Y, EP_N, 1);
-  }
-  ep_mat_free(&K);
+  ep_work work = {0};
+  const ep_status st = analytic_rows(&work, E, m, kind, Y, X, memory);
+  ep_work_free(&work);
   return st;
 }
 
@@ -197,7 +211,7 @@ ep_status ep_model_embed(const ep_mat *E, const ep_model *m, const ep_mat *X, do
   if (m->Y.data && !m->infinite) EP_TRY(frozen(E, m, X, memory));
   if (m->Y.data && m->infinite) EP_TRY(analytic(E, m, EP_NTK, &m->Y, X, memory));
   if (m->Y0.data) EP_TRY(analytic(E, m, EP_NNGP, &m->Y0, X, memory));
-  EP_CHECK(isfinite(ep_mat_norm2(E)), EP_ERR_NUMERIC,
+  EP_CHECK(isfinite(ep_mat_max(E)), EP_ERR_NUMERIC,
            "outputs of the model are not finite: the data are too large for it");
   return EP_OK;
 }

@@ -1,0 +1,37 @@
+#pragma once
+/* The largest eigenvalues of a symmetric operator. Small problems go to LAPACK (ep_mat_eig_sym); large ones to block
+ * Krylov with a block at least as wide as the number of eigenpairs wanted, so that repeated eigenvalues come out
+ * with all their multiplicity. */
+#include <eigenpair/matrix.h>
+#include <eigenpair/options.h>
+#include <stdint.h>
+
+#define EP_EIGEN_OPTIONS(X, S)                                                                 \
+  X(S, INT, block, "0", 0, 1e6, NULL,                                                          \
+    "eigensolver: columns of a block; 0: the eigenpairs wanted and 8 more")                    \
+  X(S, INT, krylov, "6", 2, 1000, NULL, "eigensolver: blocks of the basis before it restarts") \
+  X(S, INT, restarts, "200", 1, 1e6, NULL, "eigensolver: restarts at most")                    \
+  X(S, REAL, eigen_tolerance, "1e-10", 1e-15, 1, NULL,                                         \
+    "eigensolver: residual relative to the largest eigenvalue")
+typedef struct {
+  EP_EIGEN_OPTIONS(EP_OPT_FIELD, )
+} ep_eigen_config;
+extern const ep_option ep_eigen_options[];
+
+/* Y (n x b) = A X (n x b), A symmetric; double. */
+typedef ep_status ep_operator(const ep_mat *Y, const ep_mat *X, void *user);
+
+typedef struct {
+  bool converged;
+  long restarts;
+  ptrdiff_t products; /* columns the operator was applied to */
+  double residual;    /* largest |A v - lambda v| of the pairs wanted */
+  double next; /* estimate of the first eigenvalue that was not asked for; NAN: there is none */
+} ep_eigen_info;
+
+/* V (n x k): orthonormal columns, lambda[k] falling: the k algebraically largest eigenpairs. A start drawn with the
+ * seed. Not to have converged is an outcome, not an error. */
+ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
+                           void *user, const ep_eigen_config *config, uint64_t seed);
+/* The sign of a column makes its entry of largest magnitude positive. */
+void ep_eigen_signs(const ep_mat *V);

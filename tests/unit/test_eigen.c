@@ -1,0 +1,137 @@
+/* Block Krylov against LAPACK: random, indefinite, repeated and missing eigenvalues, every size. */
+#include "core/mem.h"
+#include "random_mat.h"
+
+#include <eigenpair/eigen.h>
+#include <string.h>
+
+static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
+  ep_mat_mul(Y, 1, user, EP_N, X, EP_N, 0);
+  return EP_OK;
+}
+
+/* A = Q diag(lambda) Q' with Q random */
+static ep_mat with_spectrum(const double *lambda, ptrdiff_t n) {
+  ep_mat Q = random_mat(EP_DOUBLE, n, n, 81), R, A, L;
+  CHECK_OK(ep_mat_new(&R, EP_DOUBLE, n, n));
+  CHECK_OK(ep_mat_new(&A, EP_DOUBLE, n, n));
+  CHECK_OK(ep_mat_new(&L, EP_DOUBLE, n, n));
+  CHECK_OK(ep_mat_qr(&Q, &R));
+  for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t j = 0; j < n; j++) *ep_d(&L, i, j) = *ep_d(&Q, i, j) * lambda[j];
+  ep_mat_mul(&A, 1, &L, EP_N, &Q, EP_T, 0);
+  ep_mat_free(&Q);
+  ep_mat_free(&R);
+  ep_mat_free(&L);
+  return A;
+}
+
+/* eigenvalues, residuals, orthonormality */
+static void check(const double *lambda, ptrdiff_t n, ptrdiff_t k, long block) {
+  ep_mat A = with_spectrum(lambda, n), V, AV, G;
+  double *found = ep_alloc(k, sizeof *found), *sorted = ep_alloc(n, sizeof *sorted), top = 0;
+  ep_eigen_config config;
+  ep_eigen_info info;
+  ep_options_default(ep_eigen_options, &config);
+  config.block = block;
+  CHECK_OK(ep_mat_new(&V, EP_DOUBLE, n, k));
+  CHECK_OK(ep_mat_new(&AV, EP_DOUBLE, n, k));
+  CHECK_OK(ep_mat_new(&G, EP_DOUBLE, k, k));
+  memcpy(sorted, lambda, (size_t)n * sizeof *sorted);
+  for (ptrdiff_t i = 0; i < n; i++) { /* falling */
+    top = fmax(top, fabs(lambda[i]));
+    for (ptrdiff_t j = i; j > 0 && sorted[j] > sorted[j - 1]; j--) {
+      const double t = sorted[j];
+      sorted[j] = sorted[j - 1];
+      sorted[j - 1] = t;
+    }
+  }
+  CHECK_OK(ep_eigen_largest(&V, found, &info, apply, &A, &config, 1));
+  assert_true(info.converged);
+  for (ptrdiff_t j = 0; j < k; j++) CHECK_NEAR(found[j], sorted[j], 1e-9 * top);
+  ep_mat_mul(&AV, 1, &A, EP_N, &V, EP_N, 0);
+  ep_mat_mul(&G, 1, &V, EP_T, &V, EP_N, 0);
+  for (ptrdiff_t j = 0; j < k; j++) {
+    for (ptrdiff_t i = 0; i < n; i++)
+      CHECK_NEAR(*ep_d(&AV, i, j), found[j] * *ep_d(&V, i, j), 1e-8 * top);
+    for (ptrdiff_t i = 0; i < k; i++) CHECK_NEAR(*ep_d(&G, i, j), i == j, 1e-12);
+  }
+  ep_mat_free(&A);
+  ep_mat_free(&V);
+  ep_mat_free(&AV);
+  ep_mat_free(&G);
+  ep_release(found);
+  ep_release(sorted);
+}
+
+static void spectra(void **state) {
+  (void)state;
+  enum { N = 120 };
+  double decay[N], indefinite[N], repeated[N], low_rank[N] = {0}, close[N];
+  for (int i = 0; i < N; i++) {
+    decay[i] = 1 / (1. + i);
+    indefinite[i] = (i % 2 ? -3 : 1) * exp(-0.1 * i);
+    repeated[i] = i < 7 ? 2 : i < 12 ? 1 : 0.3 * exp(-0.05 * i);
+    low_rank[i] = i < 3 ? 3 - i : 0;
+    close[i] = 1 + 1e-3 * i;
+  }
+  for (ptrdiff_t k = 1; k <= 10; k += 3)
+    for (long block = 0; block <= 20; block += 20) {
+      check(decay, N, k, block);
+      check(indefinite, N, k, block);
+      check(repeated, N, k, block);
+      check(low_rank, N, k, block);
+      check(close, N, k, block);
+    }
+}
+
+static void sizes(void **state) {
+  (void)state;
+  double lambda[30];
+  for (int i = 0; i < 30; i++) lambda[i] = cos(3. * i);
+  for (ptrdiff_t n = 1; n <= 30; n++)
+    for (ptrdiff_t k = 1; k <= n; k += n > 4 ? n / 4 : 1) check(lambda, n, k, 0);
+}
+
+static void signs(void **state) {
+  (void)state;
+  double v[6] = {1, 0.5, -2, 0.1, 0.3, -0.2};
+  const ep_mat V = ep_mat_view(EP_DOUBLE, 3, 2, v);
+  ep_eigen_signs(&V);
+  CHECK_NEAR(v[2], 2, 0);
+  CHECK_NEAR(v[0], -1, 0);
+  CHECK_NEAR(v[1], 0.5, 0);
+}
+
+static void out_of_memory(void **state) {
+  (void)state;
+  double lambda[20], found[3];
+  for (int i = 0; i < 20; i++) lambda[i] = 1. / (i + 1);
+  ep_mat A = with_spectrum(lambda, 20), V;
+  ep_eigen_config config;
+  ep_eigen_info info;
+  ep_options_default(ep_eigen_options, &config);
+  CHECK_OK(ep_mat_new(&V, EP_DOUBLE, 20, 3));
+  const size_t before = ep_mem_current();
+  ep_status st = EP_ERR_NOMEM;
+  for (int n = 0; st == EP_ERR_NOMEM; n++) {
+    ep_alloc_fail_after = n;
+    st = ep_eigen_largest(&V, found, &info, apply, &A, &config, 1);
+    ep_alloc_fail_after = -1;
+    assert_int_equal(ep_mem_current(), before);
+  }
+  CHECK_STATUS(st, EP_OK);
+  CHECK_STATUS(ep_eigen_largest(&V, found, &info, apply, &A, &config, 1), EP_OK);
+  ep_mat_free(&A);
+  ep_mat_free(&V);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(spectra),
+      cmocka_unit_test(sizes),
+      cmocka_unit_test(signs),
+      cmocka_unit_test(out_of_memory),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
