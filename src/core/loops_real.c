@@ -119,3 +119,34 @@ void R(ep_loop_mirror)(const ep_mat *G) {
       for (ptrdiff_t i = i0; i < i0 + TILE && i < G->rows; i++)
         for (ptrdiff_t j = j0; j < j0 + TILE && j < i; j++) *at(G, i, j) = *at(G, j, i);
 }
+
+/* two rows of A with four of B: eight sums, each number loaded serves two or four of them */
+static void skinny_tile(real out[8], const real *restrict a0, const real *restrict a1,
+                        const real *const b[4], ptrdiff_t n) {
+  const real *restrict b0 = b[0], *restrict b1 = b[1], *restrict b2 = b[2], *restrict b3 = b[3];
+  real s0 = 0, s1 = 0, s2 = 0, s3 = 0, t0 = 0, t1 = 0, t2 = 0, t3 = 0;
+#pragma omp simd reduction(+ : s0, s1, s2, s3, t0, t1, t2, t3)
+  for (ptrdiff_t k = 0; k < n; k++) {
+    s0 += a0[k] * b0[k], s1 += a0[k] * b1[k], s2 += a0[k] * b2[k], s3 += a0[k] * b3[k];
+    t0 += a1[k] * b0[k], t1 += a1[k] * b1[k], t2 += a1[k] * b2[k], t3 += a1[k] * b3[k];
+  }
+  const real all[8] = {s0, s1, s2, s3, t0, t1, t2, t3};
+  for (int i = 0; i < 8; i++) out[i] = all[i];
+}
+
+void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
+#pragma omp parallel for schedule(static) if (worth_threads(A))
+  for (ptrdiff_t i = 0; i < A->rows; i += 2) {
+    const ptrdiff_t second = i + 1 < A->rows ? i + 1 : i;
+    for (ptrdiff_t j = 0; j < B->rows; j += 4) {
+      real sums[8];
+      const real *b[4];
+      for (ptrdiff_t r = 0; r < 4; r++) b[r] = at(B, j + r < B->rows ? j + r : B->rows - 1, 0);
+      skinny_tile(sums, at(A, i, 0), at(A, second, 0), b, A->cols);
+      for (ptrdiff_t r = 0; r < 4 && j + r < B->rows; r++) {
+        *at(C, i, j + r) = sums[r];
+        *at(C, second, j + r) = second > i ? sums[4 + r] : sums[r];
+      }
+    }
+  }
+}

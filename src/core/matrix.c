@@ -92,6 +92,12 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
                 beta, C->data, (int)C->ld);
 }
 
+void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
+  assert(C->rows == A->rows && C->cols == B->rows && A->cols == B->cols);
+  assert(A->prec == C->prec && B->prec == C->prec);
+  EP_PICK(C->prec, ep_loop_skinny)(C, A, B);
+}
+
 void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
   assert(G->rows == A->rows && G->cols == A->rows && G->prec == A->prec);
   const int n = (int)A->rows, k = (int)A->cols, lda = (int)A->ld, ldg = (int)G->ld;

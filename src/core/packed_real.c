@@ -90,6 +90,18 @@ static split share_out(ptrdiff_t cols, ptrdiff_t row_panels) {
   return s;
 }
 
+/* first panel of a group: groups have equal numbers of entries, not of panels (the order puts sparse rows first) */
+static ptrdiff_t group_start(const ep_side *L, ptrdiff_t group, ptrdiff_t groups) {
+  const ptrdiff_t want = L->start[L->panels] * group / groups;
+  ptrdiff_t low = 0, high = L->panels;
+  while (low < high) {
+    const ptrdiff_t p = (low + high) / 2;
+    if (L->start[p] < want) low = p + 1;
+    else high = p;
+  }
+  return group == groups ? L->panels : low;
+}
+
 /* A[row][j] (+)= alpha tile, for the rows that a panel stands for */
 static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptrdiff_t j,
                        const real *tile, int add) {
@@ -112,12 +124,13 @@ void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = smaller(s.width, (V->rows - j0 + NR - 1) / NR);
+    const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
     real *B = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 0);
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
       pack_transposed(B, V, j0, wide, k0, depth);
       for (ptrdiff_t w = 0; w < wide; w++)
-        for (ptrdiff_t p = L->panels * g / s.groups; p < L->panels * (g + 1) / s.groups; p++) {
+        for (ptrdiff_t p = p0; p < p1; p++) {
           const ptrdiff_t first = L->start[chunk * L->panels + p];
           const ptrdiff_t count = L->start[chunk * L->panels + p + 1] - first;
           real tile[MR * NR] = {0};
@@ -151,7 +164,7 @@ void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = smaller(s.width, (B->cols - j0 + NR - 1) / NR);
-    const ptrdiff_t p0 = L->panels * g / s.groups, p1 = L->panels * (g + 1) / s.groups;
+    const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
     const ptrdiff_t c_size = (p1 - p0) * MR * NR;
     real *C = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 1),
          *Bp = C + c_size * wide;

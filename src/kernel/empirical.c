@@ -79,8 +79,8 @@ static ptrdiff_t gram_rows(const ep_net *net, ep_layout layout) {
 }
 
 /* a tile of products of rows of S: at most so large */
-static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block, 128); }
-static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 512); }
+static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block * block, 240); }
+static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 384); }
 
 static double block_bytes(const ep_net *net, ep_layout layout, double b, int sets) {
   const double m = (double)net->shape.width, z = (double)net->shape.outputs;
@@ -223,37 +223,64 @@ static void add_layer(const ep_mat *K, kernel_work *w, double c, const ep_mat *H
   if (w->layout == EP_TRACE) EP_PICK(K->prec, ep_ntk_add_one)(K, c / (double)z, H, &T, 1, 0);
 }
 
-/* one row x of the top layer's part: T[y, ij] = sum_m (W_mi W_mj)(S_xm S_ym), K[x, y, i, j] += c H[x, y] T[y, ij] */
-static void pair_row(const ep_mat *K, const kernel_work *w, double c, const ep_mat *H,
-                     const ep_mat *Sx, const ep_mat *Sy, ptrdiff_t y) {
-  const ptrdiff_t rows_at_once = tile_rows(w->cost.block), cols_at_once = tile_cols(w->net);
-  const ptrdiff_t n = smaller(rows_at_once, Sy->rows - y), m = Sy->cols, z = w->net->shape.outputs;
-  const ptrdiff_t own = omp_get_thread_num() * rows_at_once * (cols_at_once + w->WW.rows);
+/* Pair number p of a block: row by row, y >= x only where x and y are one block (the rest is mirrored). */
+typedef struct {
+  ptrdiff_t x, y;
+} point_pair;
+
+static ptrdiff_t count_pairs(const features *x, const features *y) {
+  return x == y ? x->n * (x->n + 1) / 2 : x->n * y->n;
+}
+
+static point_pair pair_at(ptrdiff_t p, const features *x, const features *y) {
+  if (x != y) return (point_pair){p / y->n, p % y->n};
+  ptrdiff_t row = 0;
+  for (; p >= x->n - row; row++) p -= x->n - row;
+  return (point_pair){row, row + p};
+}
+
+static point_pair next_pair(point_pair p, const features *x, const features *y) {
+  if (++p.y < y->n) return p;
+  p.x++;
+  p.y = x == y ? p.x : 0;
+  return p;
+}
+
+/* T[p, ij] = sum_m (W_mi W_mj)(S_xm S_ym) for a tile of pairs p = (x, y), then K[x, y, i, j] += c H[x, y] T[p, ij] */
+static void pair_tile(const ep_mat *K, const kernel_work *w, double c, const ep_mat *H,
+                      const features *x, const features *y, ptrdiff_t first, ptrdiff_t count) {
+  const ptrdiff_t rows = tile_rows(w->cost.block), cols = tile_cols(w->net), m = x->S.cols;
+  const ptrdiff_t z = w->net->shape.outputs,
+                  own = omp_get_thread_num() * rows * (cols + w->WW.rows);
   const ep_mat tile = ep_mat_cols(&w->tiles, own, 1);
-  const ep_mat T = ep_mat_view(tile.prec, n, w->WW.rows,
-                               ep_mat_cols(&tile, rows_at_once * cols_at_once, 1).data);
-  for (ptrdiff_t m0 = 0; m0 < m; m0 += cols_at_once) {
-    const ptrdiff_t k = smaller(cols_at_once, m - m0);
-    const ep_mat P = ep_mat_view(tile.prec, n, k, tile.data), ww = ep_mat_cols(&w->WW, m0, k);
-    const ep_mat sx = ep_mat_cols(Sx, m0, k), rows = ep_mat_rows(Sy, y, n),
-                 sy = ep_mat_cols(&rows, m0, k);
-    EP_PICK(P.prec, ep_ntk_row_products)(&P, &sx, &sy);
+  const ep_mat T =
+      ep_mat_view(tile.prec, count, w->WW.rows, ep_mat_cols(&tile, rows * cols, 1).data);
+  for (ptrdiff_t m0 = 0; m0 < m; m0 += cols) {
+    const ptrdiff_t k = smaller(cols, m - m0);
+    const ep_mat P = ep_mat_view(tile.prec, count, k, tile.data), ww = ep_mat_cols(&w->WW, m0, k);
+    const ep_mat Sx = ep_mat_cols(&x->S, m0, k), Sy = ep_mat_cols(&y->S, m0, k);
+    point_pair at = pair_at(first, x, y);
+    for (ptrdiff_t p = 0; p < count; p++, at = next_pair(at, x, y)) {
+      const ep_mat out = ep_mat_rows(&P, p, 1), sx = ep_mat_rows(&Sx, at.x, 1),
+                   sy = ep_mat_rows(&Sy, at.y, 1);
+      EP_PICK(P.prec, ep_ntk_row_products)(&out, &sx, &sy);
+    }
     ep_mat_mul(&T, 1, &P, EP_N, &ww, EP_T, m0 > 0);
   }
-  const ep_mat k = ep_mat_cols(K, y * z * z, n * z * z), h = ep_mat_cols(H, y, n);
-  EP_PICK(K->prec, ep_ntk_add_pairs)(&k, c, &h, &T, z);
+  point_pair at = pair_at(first, x, y);
+  for (ptrdiff_t p = 0; p < count; p++, at = next_pair(at, x, y)) {
+    const ep_mat row = ep_mat_rows(K, at.x, 1), k = ep_mat_cols(&row, at.y * z * z, z * z);
+    const ep_mat h = ep_mat_rows(H, at.x, 1), one = ep_mat_cols(&h, at.y, 1),
+                 t = ep_mat_rows(&T, p, 1);
+    EP_PICK(K->prec, ep_ntk_add_pairs)(&k, c, &one, &t, z);
+  }
 }
 
 static void add_pairs(const ep_mat *K, kernel_work *w, double c, const ep_mat *H, const features *x,
                       const features *y) {
-  const ep_mat Sx = ep_mat_rows(&x->S, 0, x->n), Sy = ep_mat_rows(&y->S, 0, y->n);
+  const ptrdiff_t rows = tile_rows(w->cost.block), all = count_pairs(x, y);
 #pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t i = 0; i < x->n; i++) {
-    const ep_mat k = ep_mat_rows(K, i, 1), h = ep_mat_rows(H, i, 1), s = ep_mat_rows(&Sx, i, 1);
-    /* within one block only y >= x is needed: the rest is mirrored */
-    for (ptrdiff_t j = x == y ? i : 0; j < y->n; j += tile_rows(w->cost.block))
-      pair_row(&k, w, c, &h, &s, &Sy, j);
-  }
+  for (ptrdiff_t p = 0; p < all; p += rows) pair_tile(K, w, c, H, x, y, p, smaller(rows, all - p));
 }
 
 /* diagonal and trace: K[x, y, e] += c H[x, y] sum_m WW_em S_xm S_ym */

@@ -17,16 +17,18 @@
 
 typedef struct frozen frozen;
 struct frozen {
-  ep_mat Y;                                 /* (P, Z) double: what is trained */
-  ep_mat Y_real;                            /* the same in the run's precision */
-  ep_mat F0;                                /* (P, Z) outputs at the start */
-  ep_mat K;                                 /* (P, P) or (P, P Z^2) */
-  ep_stream *stream;                        /* where K is not formed */
+  ep_mat Y;          /* (P, Z) double: what is trained */
+  ep_mat Y_real, Yt; /* the same in the run's precision; (Z, P) its transpose */
+  ep_mat F0;         /* (P, Z) outputs at the start */
+  ep_mat K;          /* (P, P) or (P, P Z^2) */
+  ep_stream *stream; /* where K is not formed */
   void (*apply)(ep_training *t, frozen *k); /* t->F = K Y_real */
 };
 
 static void apply_small(ep_training *t, frozen *k) {
-  ep_mat_mul(&t->F, 1, &k->K, EP_N, &k->Y_real, EP_N, 0);
+  for (ptrdiff_t i = 0; i < k->Y_real.rows; i++)
+    for (ptrdiff_t z = 0; z < k->Y_real.cols; z++) ep_set(&k->Yt, z, i, ep_get(&k->Y_real, i, z));
+  ep_mat_mul_skinny(&t->F, &k->K, &k->Yt);
 }
 
 static void apply_full(ep_training *t, frozen *k) {
@@ -162,6 +164,7 @@ static ep_status draw_start(ep_work *work, ep_model *model, const ep_training *t
 static ep_status start_analytic(ep_training *t, frozen *k, ep_model *model) {
   const ptrdiff_t p = t->X.rows;
   EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p));
+  EP_TRY(ep_mat_new(&k->Yt, t->X.prec, k->F0.cols, p));
   EP_TRY(ep_analytic_kernel(&k->K, &model->analytic, EP_NTK, &t->X, NULL));
   k->apply = apply_small;
   if (t->net) { /* from the outputs of the network in --init */
@@ -237,6 +240,7 @@ ep_status ep_fit_kernel(ep_model *model, ep_fit_info *info, const ep_points *poi
   ep_stream_free(k.stream);
   ep_mat_free(&k.Y);
   ep_mat_free(&k.Y_real);
+  ep_mat_free(&k.Yt);
   ep_mat_free(&k.F0);
   ep_mat_free(&k.K);
   ep_training_free(&t);

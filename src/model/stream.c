@@ -92,8 +92,8 @@ static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat 
 /* dW += phi(A)' G,  A <- (G W') . phi'(A).  Columns are shared out, so no two threads meet. */
 static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, const ep_mat *W,
                          const ep_mat *G) {
-  const ptrdiff_t share = (A->cols + 2 * omp_get_max_threads() - 1) / (2 * omp_get_max_threads());
-  const ptrdiff_t width = smaller(TILE_COLS, share < 16 ? 16 : share);
+  const ptrdiff_t threads = omp_get_max_threads(), share = (A->cols + threads - 1) / threads;
+  const ptrdiff_t width = smaller(TILE_COLS, share < 32 ? 32 : share);
 #pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t j = 0; j < A->cols; j += width) {
     const ptrdiff_t m = smaller(width, A->cols - j);

@@ -28,6 +28,26 @@ static void products(void **state) {
       }
 }
 
+/* C = A B' for every small shape */
+static void skinny(void **state) {
+  (void)state;
+  for (int prec = 0; prec < 2; prec++)
+    for (ptrdiff_t m = 1; m < 6; m++)
+      for (ptrdiff_t n = 1; n < 10; n++) {
+        ep_mat A = random_mat((ep_precision)prec, m, 37, 1),
+               B = random_mat((ep_precision)prec, n, 37, 2), C, D;
+        CHECK_OK(ep_mat_new(&C, (ep_precision)prec, m, n));
+        CHECK_OK(ep_mat_new(&D, (ep_precision)prec, m, n));
+        ep_mat_mul_skinny(&C, &A, &B);
+        ep_mat_mul(&D, 1, &A, EP_N, &B, EP_T, 0);
+        CHECK_NEAR(mat_gap(&C, &D), 0, prec ? 1e-13 : 1e-5);
+        ep_mat_free(&A);
+        ep_mat_free(&B);
+        ep_mat_free(&C);
+        ep_mat_free(&D);
+      }
+}
+
 /* Sums do not depend on where pieces end, and are in double. */
 static void sums(void **state) {
   (void)state;
@@ -141,8 +161,9 @@ static void memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products),       cmocka_unit_test(sums),   cmocka_unit_test(views),
-      cmocka_unit_test(factorisations), cmocka_unit_test(rankme), cmocka_unit_test(memory),
+      cmocka_unit_test(products), cmocka_unit_test(skinny),         cmocka_unit_test(sums),
+      cmocka_unit_test(views),    cmocka_unit_test(factorisations), cmocka_unit_test(rankme),
+      cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
