@@ -150,3 +150,27 @@ void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
     }
   }
 }
+
+/* a_k *= sum_z g_z b_zk for `count` columns; the sums stay in registers while z runs where count is a constant */
+enum { STRIP = 256 / sizeof(real) };
+static inline __attribute__((always_inline)) void times_strip(real *a, const real *g,
+                                                              const ep_mat *B, ptrdiff_t j,
+                                                              ptrdiff_t zs, const ptrdiff_t count) {
+  real sum[STRIP] = {0};
+  for (ptrdiff_t z = 0; z < zs; z++) {
+    const real *b = at(B, z, j);
+#pragma omp simd
+    for (ptrdiff_t k = 0; k < count; k++) sum[k] += g[z] * b[k];
+  }
+#pragma omp simd
+  for (ptrdiff_t k = 0; k < count; k++) a[k] *= sum[k];
+}
+
+void R(ep_loop_times_product)(const ep_mat *A, const ep_mat *G, const ep_mat *B) {
+  for (ptrdiff_t i = 0; i < A->rows; i++)
+    for (ptrdiff_t j = 0; j < A->cols; j += STRIP) {
+      const ptrdiff_t left = A->cols - j;
+      if (left >= STRIP) times_strip(at(A, i, j), at(G, i, 0), B, j, G->cols, STRIP);
+      else times_strip(at(A, i, j), at(G, i, 0), B, j, G->cols, left);
+    }
+}

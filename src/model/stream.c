@@ -7,6 +7,7 @@
  *
  * Only the A_l are kept; phi(A_l) is made again where it is needed, and dA_l takes the place of A_l. The
  * skinny products with W (M x Z) go tile by tile, so that phi(A_L) never leaves the cache. */
+#include "core/loops.h"
 #include "core/mem.h"
 
 #include <eigenpair/network.h>
@@ -25,7 +26,8 @@ struct ep_stream {
   ep_mat T;               /* (block, M) phi of a layer, for depth > 1 */
   ep_mat dA[2];           /* (block, M) for tangents: of one layer and of the next */
   ep_mat G;               /* (block, Z) scaled dF */
-  ep_mat tiles;           /* (threads * 2 * TILE_ROWS, TILE_COLS) */
+  ep_mat Wt;              /* (Z, M) transpose of W */
+  ep_mat tiles;           /* (threads * TILE_ROWS, TILE_COLS) */
 };
 
 enum { TILE_ROWS = 128, TILE_COLS = 256 };
@@ -40,9 +42,9 @@ static ep_mat part(const ep_mat *A, ptrdiff_t i0, ptrdiff_t rows, ptrdiff_t j0, 
   return ep_mat_cols(&B, j0, cols);
 }
 
-/* scratch tile `which` of the calling thread, cut to size */
-static ep_mat tile(const ep_stream *s, int which, ptrdiff_t rows, ptrdiff_t cols) {
-  ep_mat t = ep_mat_rows(&s->tiles, (omp_get_thread_num() * 2 + which) * TILE_ROWS, rows);
+/* scratch tile of the calling thread, cut to size */
+static ep_mat tile(const ep_stream *s, ptrdiff_t rows, ptrdiff_t cols) {
+  ep_mat t = ep_mat_rows(&s->tiles, omp_get_thread_num() * TILE_ROWS, rows);
   t.cols = t.ld = cols;
   return t;
 }
@@ -82,7 +84,7 @@ static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat 
     const ep_mat f = ep_mat_rows(F, i, n);
     for (ptrdiff_t j = 0; j < A->cols; j += TILE_COLS) {
       const ptrdiff_t m = smaller(TILE_COLS, A->cols - j);
-      const ep_mat a = part(A, i, n, j, m), h = tile(s, 0, n, m), w = ep_mat_rows(W, j, m);
+      const ep_mat a = part(A, i, n, j, m), h = tile(s, n, m), w = ep_mat_rows(W, j, m);
       ep_activation_values(&h, &s->shape.phi, &a);
       ep_mat_mul(&f, c, &h, EP_N, &w, EP_N, j > 0);
     }
@@ -92,21 +94,22 @@ static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat 
 /* dW += phi(A)' G,  A <- (G W') . phi'(A).  Columns are shared out, so no two threads meet. */
 static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, const ep_mat *W,
                          const ep_mat *G) {
+  for (ptrdiff_t m = 0; m < W->rows; m++)
+    for (ptrdiff_t z = 0; z < W->cols; z++) ep_set(&s->Wt, z, m, ep_get(W, m, z));
   const ptrdiff_t threads = omp_get_max_threads(), share = (A->cols + threads - 1) / threads;
   const ptrdiff_t width = smaller(TILE_COLS, share < 32 ? 32 : share);
 #pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t j = 0; j < A->cols; j += width) {
     const ptrdiff_t m = smaller(width, A->cols - j);
-    const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_rows(W, j, m);
+    const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_cols(&s->Wt, j, m);
     for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
       const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
       const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
-      const ep_mat h = tile(s, 0, n, m), dh = tile(s, 1, n, m);
+      const ep_mat h = tile(s, n, m);
       ep_activation_values(&h, &s->shape.phi, &a);
       ep_mat_mul(&dw, 1, &h, EP_T, &g, EP_N, 1);
-      ep_mat_mul(&dh, 1, &g, EP_N, &w, EP_T, 0);
       ep_activation_slopes(&a, &s->shape.phi, &a);
-      multiply(&a, &dh);
+      EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
     }
   }
 }
@@ -230,7 +233,8 @@ static ep_status plan_block(ep_stream *s, double memory) {
   const int layers = s->pass != EP_PASS_FORWARD ? n->depth : (int)smaller(n->depth, 2);
   const int more = (n->depth > 1) + 2 * (s->pass == EP_PASS_TANGENT);
   const double point = size * ((double)n->width * (layers + more) + (double)n->outputs) + 64;
-  const double tiles = size * 2.0 * TILE_ROWS * TILE_COLS * ep_run_threads() + 4096;
+  const double tiles =
+      size * (TILE_ROWS * TILE_COLS * ep_run_threads() + (double)(n->width * n->outputs)) + 4096;
   const double fair = rows < FAIR ? rows : FAIR;
   double room = memory - tiles;
   s->pack = room - packing_bytes(s) >= fair * point;
@@ -253,8 +257,11 @@ static ep_status allocate(ep_stream *s, double passes) {
   if (n->depth > 1) EP_TRY(ep_mat_new(&s->T, prec, s->block, n->width));
   for (int k = 0; k < 2 && s->pass == EP_PASS_TANGENT; k++)
     EP_TRY(ep_mat_new(&s->dA[k], prec, s->block, n->width));
-  if (s->pass != EP_PASS_FORWARD) EP_TRY(ep_mat_new(&s->G, prec, s->block, n->outputs));
-  EP_TRY(ep_mat_new(&s->tiles, prec, (ptrdiff_t)2 * TILE_ROWS * ep_run_threads(), TILE_COLS));
+  if (s->pass != EP_PASS_FORWARD) {
+    EP_TRY(ep_mat_new(&s->G, prec, s->block, n->outputs));
+    EP_TRY(ep_mat_new(&s->Wt, prec, n->outputs, n->width));
+  }
+  EP_TRY(ep_mat_new(&s->tiles, prec, (ptrdiff_t)TILE_ROWS * ep_run_threads(), TILE_COLS));
   s->packed = ep_alloc(s->blocks, sizeof *s->packed);
   EP_CHECK(s->packed, EP_ERR_NOMEM, "no memory for %td blocks", s->blocks);
   for (ptrdiff_t b = 0; b < s->blocks; b++) {
@@ -287,6 +294,7 @@ void ep_stream_free(ep_stream *s) {
     if (s->pass != EP_PASS_FORWARD || l < 2) ep_mat_free(&s->A[l]);
   ep_mat_free(&s->T);
   ep_mat_free(&s->G);
+  ep_mat_free(&s->Wt);
   ep_mat_free(&s->dA[0]);
   ep_mat_free(&s->dA[1]);
   ep_mat_free(&s->tiles);

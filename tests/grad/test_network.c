@@ -33,7 +33,7 @@ static const double all_memory = 1e9;
 static double little_memory(ep_precision prec, int depth) {
   const double size = (double)ep_sizeof(prec);
   const double point = size * (M * (depth + (depth > 1)) + Z) + 64;
-  return size * 2 * 128 * 256 * ep_run_threads() + 4096 + 2.9 * point;
+  return size * (128 * 256 * ep_run_threads() + M * Z) + 4096 + 2.9 * point;
 }
 
 /* f_z(x) by the formulas at the head of network.h */

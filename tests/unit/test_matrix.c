@@ -1,4 +1,5 @@
 /* Matrices: products, norms, copies between precisions, QR, symmetric eigenproblems, scratch. */
+#include "core/loops.h"
 #include "core/mem.h"
 #include "random_mat.h"
 
@@ -46,6 +47,29 @@ static void skinny(void **state) {
         ep_mat_free(&C);
         ep_mat_free(&D);
       }
+}
+
+/* A_ij *= sum_z G_iz B_zj, around the width of a strip */
+static void times_product(void **state) {
+  (void)state;
+  for (int prec = 0; prec < 2; prec++)
+    for (ptrdiff_t n = 1; n < 140; n += 23) {
+      ep_mat A = random_mat((ep_precision)prec, 3, n, 1),
+             G = random_mat((ep_precision)prec, 3, 5, 2);
+      ep_mat B = random_mat((ep_precision)prec, 5, n, 3),
+             C = random_mat((ep_precision)prec, 3, n, 1);
+      EP_PICK(prec, ep_loop_times_product)(&A, &G, &B);
+      for (ptrdiff_t i = 0; i < 3; i++)
+        for (ptrdiff_t j = 0; j < n; j++) {
+          double sum = 0;
+          for (ptrdiff_t z = 0; z < 5; z++) sum += ep_get(&G, i, z) * ep_get(&B, z, j);
+          CHECK_NEAR(ep_get(&A, i, j), ep_get(&C, i, j) * sum, prec ? 1e-13 : 1e-5);
+        }
+      ep_mat_free(&A);
+      ep_mat_free(&B);
+      ep_mat_free(&C);
+      ep_mat_free(&G);
+    }
 }
 
 /* Sums do not depend on where pieces end, and are in double. */
@@ -161,9 +185,9 @@ static void memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products), cmocka_unit_test(skinny),         cmocka_unit_test(sums),
-      cmocka_unit_test(views),    cmocka_unit_test(factorisations), cmocka_unit_test(rankme),
-      cmocka_unit_test(memory),
+      cmocka_unit_test(products), cmocka_unit_test(skinny), cmocka_unit_test(times_product),
+      cmocka_unit_test(sums),     cmocka_unit_test(views),  cmocka_unit_test(factorisations),
+      cmocka_unit_test(rankme),   cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
