@@ -160,7 +160,8 @@ static void run_peers(const char *script, const ep_points *p, const timing *ours
            "100,1000,10000",
            script, path[0], path[1], path[2]);
   printf(
-      "the same epoch in PyTorch (best of its two ways to write it, median), and how much faster "
+      "the same epoch in PyTorch (the better of two ways to write it, medians), and how much "
+      "faster "
       "ours is\n");
   printf("%8s %12s %12s %10s\n", "M", "PyTorch ms", "ours ms", "ratio");
   FILE *in = popen(command, "r");

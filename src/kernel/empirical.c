@@ -79,8 +79,8 @@ static ptrdiff_t gram_rows(const ep_net *net, ep_layout layout) {
 }
 
 /* a tile of products of rows of S: at most so large */
-static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block * block, 240); }
-static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 384); }
+static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block * block, 360); }
+static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 256); }
 
 static double block_bytes(const ep_net *net, ep_layout layout, double b, int sets) {
   const double m = (double)net->shape.width, z = (double)net->shape.outputs;

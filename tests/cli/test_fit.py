@@ -450,7 +450,7 @@ def test_memory_cap_is_kept(ep, rng, save, more, share):
         assert code == 2 and "--memory" in err
 
 
-@pytest.mark.parametrize("cap", ["1", "1K", "300K"])
+@pytest.mark.parametrize("cap", ["1", "1K", "200K"])
 def test_memory_too_small(ep, rng, save, tmp_path, cap):
     """A cap that not even one point fits into is refused in one line."""
     points(rng, save)
