@@ -79,6 +79,8 @@ ep_status cmd_embed(int argc, char **argv) {
   const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
   EP_TRY(check_outputs(outputs));
   EP_TRY(ep_run_start(&s.run));
+  terminal_attach(&s.run, s.cli.progress);
+  ep_watch(&s.run);
   EP_TRY(ep_model_load(&model, s.embed.model, ep_run_precision(&s.run)));
   const ep_status st = embed(&s, &model, &set, &E);
   ep_mat_free(&E);

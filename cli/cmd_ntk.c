@@ -266,7 +266,7 @@ ep_status cmd_ntk(int argc, char **argv) {
   EP_TRY(check_outputs(outputs));
   EP_TRY(ep_run_start(&s.run));
   terminal_attach(&s.run, s.cli.progress);
-  ep_stop_on(s.run.stop); /* nothing to resume: what is asked for is all or nothing */
+  ep_watch(&s.run); /* nothing to resume: what is asked for is all or nothing */
   const ep_status st = s.ntk.drift[0] ? drift(&w, &s, second) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);
   ep_npy_map_close(w.map);

@@ -31,6 +31,12 @@ ep_status ep_ntk_plan(ep_ntk_cost *cost, const ep_net *net, const ep_mat *X, con
 ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
                            ep_layout layout, double memory);
 
+/* direction = J(X)'g, and out = J(Y) direction: the two halves of a kernel-vector product. */
+ep_status ep_ntk_pull(ep_net *direction, const ep_net *net, const ep_mat *X, const ep_mat *g,
+                      double memory);
+ep_status ep_ntk_push(const ep_mat *out, const ep_net *net, const ep_mat *Y,
+                      const ep_net *direction, double memory);
+
 /* out (n2 x Z) = sum_x K(y, x) g(x), g (n x Z), as J(Y) J(X)' g: forms nothing. Y NULL: X. */
 ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, const ep_mat *Y,
                        const ep_mat *g, double memory);

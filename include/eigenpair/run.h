@@ -35,9 +35,11 @@ static inline void ep_run_progress(const ep_run_config *run, const char *what, d
   if (run->progress) run->progress(run->user, what, done, total);
 }
 
-/* The same for work that has no run config, such as a kernel: one flag for the process; NULL: none. */
-void ep_stop_on(const volatile int *flag);
-ep_status ep_stop_check(void); /* EP_ERR_INTERRUPTED once the flag is set */
+/* The same for work that takes no run config, such as a kernel: one watcher for the process; NULL: none. The config
+ * must stay in place while it watches. */
+void ep_watch(const ep_run_config *run);
+/* Called by such work now and then: tells, and is EP_ERR_INTERRUPTED once the watcher is asked to stop. */
+ep_status ep_watch_step(const char *what, double done, double total);
 
 size_t ep_memory_current(void); /* bytes the library holds now */
 size_t ep_memory_peak(void);    /* and the most it held since the last ep_memory_peak_reset */

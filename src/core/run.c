@@ -37,12 +37,14 @@ ep_status ep_run_start(const ep_run_config *run) {
   return EP_OK;
 }
 
-static const volatile int *stop_flag;
+static const ep_run_config *watcher;
 
-void ep_stop_on(const volatile int *flag) { stop_flag = flag; }
+void ep_watch(const ep_run_config *run) { watcher = run; }
 
-ep_status ep_stop_check(void) {
-  EP_CHECK(!stop_flag || !*stop_flag, EP_ERR_INTERRUPTED, "interrupted; nothing was written");
+ep_status ep_watch_step(const char *what, double done, double total) {
+  if (!watcher) return EP_OK;
+  ep_run_progress(watcher, what, done, total);
+  EP_CHECK(!ep_run_stopped(watcher), EP_ERR_INTERRUPTED, "interrupted; nothing was written");
   return EP_OK;
 }
 

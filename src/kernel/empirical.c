@@ -112,8 +112,12 @@ ep_status ep_ntk_plan(ep_ntk_cost *c, const ep_net *net, const ep_mat *X, const 
   EP_CHECK(X->cols == net->shape.inputs && (!Y || Y->cols == X->cols), EP_ERR_SHAPE,
            "the network takes points of dimension %td, the data have %td", net->shape.inputs,
            X->cols != net->shape.inputs ? X->cols : Y->cols);
-  *c = (ep_ntk_cost){.symmetric = !Y, .block = most};
-  int sets = Y ? 2 : 1; /* one block of one set needs one set of features */
+  /* a pair of blocks is at most a few seconds of work: there is something to tell, and a place to stop */
+  const double entries = (double)ep_layout_entries(layout, net->shape.outputs);
+  const double at_once =
+      fmax(128, sqrt(2e11 / (entries * (double)net->shape.width * net->shape.depth)));
+  *c = (ep_ntk_cost){.symmetric = !Y, .block = (double)most < at_once ? most : (ptrdiff_t)at_once};
+  int sets = Y || c->block < most ? 2 : 1; /* one block of one set needs one set of features */
   while (c->block > 1 && block_bytes(net, layout, (double)c->block, sets) > memory) {
     c->block = (c->block + 1) / 2;
     sets = 2;
@@ -326,13 +330,15 @@ static void add_pair(const ep_mat *K, kernel_work *w, features *x, features *y) 
 static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
   const ptrdiff_t b = w->cost.block, entries = ep_layout_entries(w->layout, w->net->shape.outputs);
   const ep_mat *Y = w->Y ? w->Y : w->X;
+  const ptrdiff_t *k = w->cost.blocks, all = w->Y ? k[0] * k[1] : k[0] * (k[0] + 1) / 2;
+  ptrdiff_t done = 0;
   for (ptrdiff_t x0 = 0; x0 < w->X->rows; x0 += b) {
     const ptrdiff_t nx = smaller(b, w->X->rows - x0);
     EP_TRY(load(&w->f[0], w->net, w->X, x0, nx));
     for (ptrdiff_t y0 = w->Y ? 0 : x0; y0 < Y->rows; y0 += b) {
       const ptrdiff_t ny = smaller(b, Y->rows - y0);
       features *y = &w->f[!w->Y && y0 == x0 ? 0 : 1];
-      EP_TRY(ep_stop_check());
+      EP_TRY(ep_watch_step("pairs of blocks", (double)done++, (double)all));
       if (y == &w->f[1]) EP_TRY(load(y, w->net, Y, y0, ny));
       const ep_mat rows = ep_mat_rows(K, x0, nx),
                    part = ep_mat_cols(&rows, y0 * entries, ny * entries);
@@ -382,18 +388,23 @@ ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, 
 
 /* ---- without forming it */
 
-static ep_status apply(ep_net *direction, const ep_mat *out, const ep_net *net, const ep_mat *X,
-                       const ep_mat *Y, const ep_mat *g, double memory) {
+ep_status ep_ntk_pull(ep_net *direction, const ep_net *net, const ep_mat *X, const ep_mat *g,
+                      double memory) {
   ep_stream *s;
   ep_mat F;
   EP_TRY(ep_stream_new(&s, X, &net->shape, 2, EP_PASS_BACKWARD, memory));
-  ep_status st = ep_mat_new(&F, X->prec, X->rows, net->shape.outputs);
+  const ep_status st = ep_mat_new(&F, X->prec, X->rows, net->shape.outputs);
   if (!st) ep_stream_forward(&F, s, net);
   if (!st) ep_stream_backward(direction, s, net, g);
   ep_mat_free(&F);
   ep_stream_free(s);
-  if (st) return st;
-  EP_TRY(ep_stream_new(&s, Y ? Y : X, &net->shape, 2, EP_PASS_TANGENT, memory));
+  return st;
+}
+
+ep_status ep_ntk_push(const ep_mat *out, const ep_net *net, const ep_mat *Y,
+                      const ep_net *direction, double memory) {
+  ep_stream *s;
+  EP_TRY(ep_stream_new(&s, Y, &net->shape, 2, EP_PASS_TANGENT, memory));
   ep_stream_tangent(out, s, net, direction);
   ep_stream_free(s);
   return EP_OK;
@@ -403,7 +414,8 @@ ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, co
                        const ep_mat *g, double memory) {
   ep_net direction;
   EP_TRY(ep_net_new(&direction, &net->shape, net->theta.prec));
-  const ep_status st = apply(&direction, out, net, X, Y, g, memory);
+  ep_status st = ep_ntk_pull(&direction, net, X, g, memory);
+  if (!st) st = ep_ntk_push(out, net, Y ? Y : X, &direction, memory);
   ep_net_free(&direction);
   return st;
 }

@@ -146,24 +146,11 @@ static ep_status network(const ep_mat *E, const ep_net *net, const ep_mat *X, do
 }
 
 /* E += J(X) change */
-static ep_status tangent(const ep_mat *E, const ep_model *m, const ep_net *change, const ep_mat *X,
+static ep_status tangent(const ep_mat *E, const ep_net *net, const ep_net *change, const ep_mat *X,
                          double memory) {
-  ep_stream *stream;
   ep_mat dE;
   EP_TRY(ep_mat_new(&dE, E->prec, E->rows, E->cols));
-  ep_status st = ep_stream_new(&stream, X, &m->net.shape, 2, EP_PASS_TANGENT, memory);
-  if (!st) ep_stream_tangent(&dE, stream, &m->net, change);
-  if (!st) ep_mat_axpy(E, 1, &dE);
-  ep_stream_free(stream);
-  ep_mat_free(&dE);
-  return st;
-}
-
-/* E += sum_p K(x, x_p) y_p = J(x) J(X_p)'Y, without the kernel */
-static ep_status frozen(const ep_mat *E, const ep_model *m, const ep_mat *X, double memory) {
-  ep_mat dE;
-  EP_TRY(ep_mat_new(&dE, E->prec, E->rows, E->cols));
-  const ep_status st = ep_ntk_apply(&dE, &m->net, &m->X, X, &m->Y, memory);
+  const ep_status st = ep_ntk_push(&dE, net, X, change, memory);
   if (!st) ep_mat_axpy(E, 1, &dE);
   ep_mat_free(&dE);
   return st;
@@ -201,17 +188,42 @@ static ep_status analytic(const ep_mat *E, const ep_model *m, ep_analytic_kind k
   return st;
 }
 
+/* `change`: what the weights have moved by, NULL for none */
+static ep_status embed_rows(const ep_mat *E, const ep_model *m, const ep_net *change,
+                            const ep_mat *X, double memory) {
+  if (m->net.theta.data) EP_TRY(network(E, &m->net, X, memory));
+  else ep_mat_fill(E, 0);
+  if (change) EP_TRY(tangent(E, &m->net, change, X, memory));
+  if (m->Y.data && m->infinite) EP_TRY(analytic(E, m, EP_NTK, &m->Y, X, memory));
+  if (m->Y0.data) EP_TRY(analytic(E, m, EP_NNGP, &m->Y0, X, memory));
+  return EP_OK;
+}
+
+/* so many rows at a time that there is something to tell */
+static ep_status embed_all(const ep_mat *E, const ep_model *m, const ep_net *change,
+                           const ep_mat *X, double memory) {
+  enum { ROWS = 4096 };
+  for (ptrdiff_t i = 0; i < X->rows; i += ROWS) {
+    const ptrdiff_t n = X->rows - i < ROWS ? X->rows - i : ROWS;
+    const ep_mat e = ep_mat_rows(E, i, n), x = ep_mat_rows(X, i, n);
+    EP_TRY(ep_watch_step("points", (double)i, (double)X->rows));
+    EP_TRY(embed_rows(&e, m, change, &x, memory));
+  }
+  EP_CHECK(isfinite(ep_mat_max(E)), EP_ERR_NUMERIC,
+           "outputs of the model are not finite: the data are too large for it");
+  return EP_OK;
+}
+
 ep_status ep_model_embed(const ep_mat *E, const ep_model *m, const ep_mat *X, double memory) {
   EP_CHECK(X->cols == ep_model_inputs(m), EP_ERR_SHAPE,
            "the model takes points of dimension %td, the data have %td", ep_model_inputs(m),
            X->cols);
-  if (m->net.theta.data) EP_TRY(network(E, &m->net, X, memory));
-  else ep_mat_fill(E, 0);
-  if (m->change.theta.data) EP_TRY(tangent(E, m, &m->change, X, memory));
-  if (m->Y.data && !m->infinite) EP_TRY(frozen(E, m, X, memory));
-  if (m->Y.data && m->infinite) EP_TRY(analytic(E, m, EP_NTK, &m->Y, X, memory));
-  if (m->Y0.data) EP_TRY(analytic(E, m, EP_NNGP, &m->Y0, X, memory));
-  EP_CHECK(isfinite(ep_mat_max(E)), EP_ERR_NUMERIC,
-           "outputs of the model are not finite: the data are too large for it");
-  return EP_OK;
+  if (!m->Y.data || m->infinite)
+    return embed_all(E, m, m->change.theta.data ? &m->change : NULL, X, memory);
+  ep_net change; /* frozen kernel: sum_p K(x, x_p) y_p = J(x) J(X_p)'Y, without the kernel */
+  EP_TRY(ep_net_new(&change, &m->net.shape, m->net.theta.prec));
+  ep_status st = ep_ntk_pull(&change, &m->net, &m->X, &m->Y, memory);
+  if (!st) st = embed_all(E, m, &change, X, memory);
+  ep_net_free(&change);
+  return st;
 }
