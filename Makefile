@@ -33,12 +33,13 @@ demo: build
 	@echo "wrote    $(CURDIR)/build/demo/model.npz"
 
 test: build
-	@ctest --preset release -j $(JOBS)
+	@ctest --preset release -j $(JOBS); status=$$?; tools/count.sh build/release; exit $$status
 
 test-asan: setup
 	@cmake --preset asan >/dev/null
 	@cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
-	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS)
+	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS); \
+	  status=$$?; tools/count.sh build/asan; exit $$status
 
 coverage: setup
 	@cmake --preset coverage >/dev/null
