@@ -95,8 +95,7 @@ typedef struct {
   ep_npy_map *map;
 } ntk_work;
 
-static void explain(FILE *to, const setup_ntk *s, const ntk_work *w, const ep_ntk_cost *c,
-                    double bytes) {
+static void explain(FILE *to, const ntk_work *w, const ep_ntk_cost *c, double bytes) {
   const double own = c->flops - c->features;
   fprintf(to, "way      Gram matrices layer by layer, %s\n",
           c->blocks[0] * c->blocks[1] == 1
@@ -113,7 +112,6 @@ static void explain(FILE *to, const setup_ntk *s, const ntk_work *w, const ep_nt
               (double)w->model.net.theta.cols / 1e9);
   fprintf(to, "result   %.1f MiB %s\n", bytes / 1048576,
           w->map ? "on disk: it does not fit --memory" : "in memory");
-  (void)s;
 }
 
 /* K in memory if it fits, else in the file */
@@ -151,7 +149,7 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
   const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
   EP_TRY(ep_ntk_plan(&cost, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory));
   if (s->ntk.explain)
-    explain(stderr, s, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
+    explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
   return ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory);
 }
 
