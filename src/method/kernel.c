@@ -232,8 +232,6 @@ ep_status ep_fit_kernel(ep_model *model, ep_fit_info *info, const ep_points *poi
   ep_training t;
   frozen k = {0};
   ep_status st = ep_training_new(&t, model, info, points, setup);
-  if (!st && !ep_training_full_batch(&t))
-    st = EP_FAIL(EP_ERR_ARG, "--batch goes with method gd; kernel descends on all pairs at once");
   if (!st) st = prepare(&t, &k, model);
   if (!st) st = descend(&t);
   if (!st) st = finish(&t, &k, model);

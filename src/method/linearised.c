@@ -44,9 +44,6 @@ ep_status ep_fit_linearised(ep_model *model, ep_fit_info *info, const ep_points 
   ep_training t;
   linearised l = {0};
   ep_status st = ep_training_new(&t, model, info, points, setup);
-  if (!st && !ep_training_full_batch(&t))
-    st = EP_FAIL(EP_ERR_ARG, "--batch goes with method gd; %s descends on all pairs at once",
-                 setup->fit.method);
   if (!st) st = prepare(&t, &l, model);
   if (!st) st = ep_training_descend(&t);
   if (!st) ep_training_summary(&t);

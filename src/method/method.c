@@ -10,11 +10,13 @@ const ep_option ep_fit_file_options[] = {EP_FIT_FILES(EP_OPT_ROW, ep_fit_files){
 static const struct {
   const char *name, *help;
   ep_method *fit;
+  bool batches; /* --batch means something to it */
 } methods[] = {
-    {"gd", "gradient descent on the whole network", ep_fit_gd},
+    {"gd", "gradient descent on the whole network", ep_fit_gd, true},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
-     ep_fit_kernel},
-    {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised},
+     ep_fit_kernel, false},
+    {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
+     false},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -98,6 +100,9 @@ ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
                         .loss = NAN,
                         .start = NAN};
   EP_TRY(ep_options_name(&which, NULL, "method", setup->fit.method, ep_method_name));
+  EP_CHECK(methods[which].batches || setup->fit.batch == 0 || setup->fit.batch >= info->anchors,
+           EP_ERR_ARG, "--batch goes with method gd; %s descends on all pairs at once",
+           methods[which].name);
   EP_TRY(ep_setup_to_json(&model->config, setup));
   ep_status st = methods[which].fit(model, info, points, setup);
   if (!st) st = note_shape(model);
