@@ -1,12 +1,13 @@
 #!/bin/sh
-# A file includes its own layer and lower ones only: core < data < model < ... < report < cli.
+# A file includes its own layer and lower ones only: core < data < model < ... < report < study < cli.
 # A header of include/eigenpair belongs to the layer of the source that implements it.
 set -eu
 cd "$(dirname "$0")/.."
-layers="core data model objective spectral kernel method theory probe report"
+layers="core data model objective spectral kernel method theory probe report study"
 headers="status:core matrix:core random:core options:core run:core packed:core ode:core
   array:data augment:data synthetic:data pairs:data dataset:data
-  activation:model network:model objective:objective subspace:spectral eigen:spectral kernel:kernel analytic:kernel squared:kernel method:method eigenpair:report"
+  activation:model network:model objective:objective subspace:spectral eigen:spectral kernel:kernel analytic:kernel squared:kernel method:method
+  figure:report claim:study eigenpair:study"
 
 height() { # place of a layer in the list
   n=0

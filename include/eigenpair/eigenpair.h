@@ -4,8 +4,10 @@
 #include <eigenpair/analytic.h>
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
+#include <eigenpair/claim.h>
 #include <eigenpair/dataset.h>
 #include <eigenpair/eigen.h>
+#include <eigenpair/figure.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>

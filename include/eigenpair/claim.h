@@ -1,0 +1,39 @@
+#pragma once
+/* The papers' claims, each a check: what it runs, what it measures, its criterion, its figures. */
+#include <eigenpair/figure.h>
+#include <eigenpair/run.h>
+
+typedef enum {
+  EP_CLAIM_QUICK,  /* seconds: what the tests run */
+  EP_CLAIM_MEDIUM, /* a minute or two */
+  EP_CLAIM_PAPER   /* the paper's own sizes */
+} ep_claim_size;
+
+/* What came out. All JSON is the caller's. */
+typedef struct {
+  bool pass;
+  json_t *measured; /* object: every number with its name */
+  json_t *figures;  /* array of figures (figure.h) */
+  json_t *
+      notes; /* array of sentences: what was done where the paper is silent, what was found besides */
+} ep_claim_result;
+/* Empty, ready to be filled in; and the end of it. */
+ep_status ep_claim_result_new(ep_claim_result *out);
+void ep_claim_result_free(ep_claim_result *r);
+/* Fill in. The figure becomes the result's, also on failure. */
+ep_status ep_claim_measure(ep_claim_result *r, const char *name, double value);
+ep_status ep_claim_measure_all(ep_claim_result *r, const char *name, const double *value,
+                               ptrdiff_t count);
+ep_status ep_claim_figure(ep_claim_result *r, json_t *figure);
+ep_status ep_claim_note(ep_claim_result *r, const char *sentence);
+
+typedef struct {
+  const char *id;        /* linear-fig1 */
+  const char *source;    /* LINEAR Fig. 1 */
+  const char *says;      /* the paper's statement, in our words */
+  const char *criterion; /* what must come out */
+  /* `result` is empty when it is called; on failure the caller frees it all the same */
+  ep_status (*check)(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
+} ep_claim;
+/* One table a paper; ends with a row whose id is NULL. */
+extern const ep_claim ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];

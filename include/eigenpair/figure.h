@@ -1,0 +1,42 @@
+#pragma once
+/* A figure as data: what is drawn, not how. The report page and the SVG files are made from it.
+ *
+ *   {"name": "drift", "kind": "line", "title": .., "alt": ..,
+ *    "x": {"title": "width M", "log": true}, "y": {..},
+ *    "series": [{"name": "gd", "panel": "", "dashed": false, "x": [..], "y": [..],
+ *                "low": [..], "high": [..], "label": [..]}, ..],
+ *    "rules": [{"axis": "x", "value": 3, "text": "gap"}, ..]}
+ *
+ * `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
+ * switch. low and high make error bars; label (whole numbers) colours points. Numbers that are not finite are null. */
+#include <eigenpair/status.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum { EP_FIGURE_LINE, EP_FIGURE_SCATTER } ep_figure_kind;
+
+typedef struct {
+  const char *title;
+  bool log;
+} ep_axis;
+
+/* *out is the caller's (json_decref). */
+ep_status ep_figure_new(json_t **out, const char *name, ep_figure_kind kind, const char *title,
+                        const char *alt, ep_axis x, ep_axis y);
+
+typedef struct {
+  const char *name, *panel; /* panel NULL: the figure has one */
+  ptrdiff_t count;
+  const double *x, *y;
+  const double *low, *high; /* or NULL */
+  const int *label;         /* or NULL */
+  bool dashed;              /* theory, not measurement */
+} ep_series;
+ep_status ep_figure_add(json_t *figure, const ep_series *series);
+/* A line across the figure at x = value (axis 'x') or y = value. */
+ep_status ep_figure_rule(json_t *figure, char axis, double value, const char *text);
+
+/* Numbers for JSON: null if not finite. */
+json_t *ep_json_number(double x);
+json_t *ep_json_numbers(const double *x, ptrdiff_t count);

@@ -1,0 +1,51 @@
+/* Figures as JSON. */
+#include <eigenpair/figure.h>
+#include <math.h>
+
+json_t *ep_json_number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
+
+json_t *ep_json_numbers(const double *x, ptrdiff_t count) {
+  json_t *array = json_array();
+  for (ptrdiff_t i = 0; array && i < count; i++)
+    if (json_array_append_new(array, ep_json_number(x[i]))) json_decref(array), array = NULL;
+  return array;
+}
+
+static json_t *integers(const int *x, ptrdiff_t count) {
+  json_t *array = json_array();
+  for (ptrdiff_t i = 0; array && i < count; i++)
+    if (json_array_append_new(array, json_integer(x[i]))) json_decref(array), array = NULL;
+  return array;
+}
+
+ep_status ep_figure_new(json_t **out, const char *name, ep_figure_kind kind, const char *title,
+                        const char *alt, ep_axis x, ep_axis y) {
+  *out = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:b}, s:{s:s, s:b}, s:[], s:[]}", "name", name,
+                   "kind", kind == EP_FIGURE_LINE ? "line" : "scatter", "title", title, "alt", alt,
+                   "x", "title", x.title, "log", x.log, "y", "title", y.title, "log", y.log,
+                   "series", "rules");
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for a figure");
+  return EP_OK;
+}
+
+ep_status ep_figure_add(json_t *figure, const ep_series *s) {
+  json_t *one = json_pack("{s:s, s:s, s:b, s:o, s:o}", "name", s->name, "panel",
+                          s->panel ? s->panel : "", "dashed", s->dashed, "x",
+                          ep_json_numbers(s->x, s->count), "y", ep_json_numbers(s->y, s->count));
+  EP_CHECK(one, EP_ERR_NOMEM, "no memory for a figure");
+  bool ok = json_array_append_new(json_object_get(figure, "series"), one) == 0;
+  if (ok && s->low) ok = json_object_set_new(one, "low", ep_json_numbers(s->low, s->count)) == 0;
+  if (ok && s->high) ok = json_object_set_new(one, "high", ep_json_numbers(s->high, s->count)) == 0;
+  if (ok && s->label) ok = json_object_set_new(one, "label", integers(s->label, s->count)) == 0;
+  EP_CHECK(ok, EP_ERR_NOMEM, "no memory for a figure");
+  return EP_OK;
+}
+
+ep_status ep_figure_rule(json_t *figure, char axis, double value, const char *text) {
+  const char name[2] = {axis, 0};
+  json_t *rule =
+      json_pack("{s:s, s:o, s:s}", "axis", name, "value", ep_json_number(value), "text", text);
+  EP_CHECK(rule && json_array_append_new(json_object_get(figure, "rules"), rule) == 0, EP_ERR_NOMEM,
+           "no memory for a figure");
+  return EP_OK;
+}
