@@ -55,6 +55,10 @@ void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B);
 /* G = alpha A A' + beta G, all of it, exactly symmetric (half the work of a product). */
 void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta);
 
+/* Upper triangle of G = alpha A'A + beta G: sums over blocks of rows first, and the mirror once at the end. */
+void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double beta);
+void ep_mat_mirror(const ep_mat *G); /* lower triangle = upper triangle */
+
 /* A (symmetric, double) -> its rows are eigenvectors; lambda ascending. */
 ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
 /* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with
@@ -63,6 +67,11 @@ ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
 
 /* A (symmetric positive definite, double) -> its lower Cholesky factor L, A = LL'; zeros above. */
 ep_status ep_mat_cholesky(const ep_mat *A);
+/* A (symmetric positive semidefinite, double) -> lower trapezoidal L (n x rank, in the first columns of A; zeros
+ * elsewhere) with A[pivot_i, pivot_j] = (LL')_ij. Rank: pivots above `tolerance` times the largest diagonal entry;
+ * 0: n times the rounding unit. */
+ep_status ep_mat_cholesky_pivoted(const ep_mat *A, ptrdiff_t *pivot, ptrdiff_t *rank,
+                                  double tolerance);
 /* B <- L^{-1} B, or L'^{-1} B with EP_T; L lower triangular, double. */
 void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t);
 

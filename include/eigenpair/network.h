@@ -51,6 +51,9 @@ ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const char *p
                       const ep_net_shape *shape, ep_precision prec);
 ep_status ep_net_write(ep_npz *file, const char *prefix, const ep_net *net);
 
+/* H (n x M) = h_L(X), the last hidden layer. */
+ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X);
+
 /* The points of a data matrix, streamed through a network in blocks that fit the memory given. */
 typedef struct ep_stream ep_stream; /* opaque; borrows X */
 
@@ -67,6 +70,10 @@ ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *sh
 void ep_stream_free(ep_stream *s);
 ptrdiff_t ep_stream_block(const ep_stream *s); /* points a block */
 double ep_stream_density(const ep_stream *s); /* share of the first layer's work that zeros leave */
+
+/* From now on outputs are u = W'h_L / (|h_L| + sqrt(M) delta) in the place of f, forward and backward (not tangent):
+ * the representation of WIDE section 4. */
+ep_status ep_stream_normalise(ep_stream *s, double delta);
 
 /* F (n x Z) = f(X). */
 void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net);

@@ -111,6 +111,20 @@ void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
   EP_PICK(G->prec, ep_loop_mirror)(G);
 }
 
+void ep_mat_mirror(const ep_mat *G) { EP_PICK(G->prec, ep_loop_mirror)(G); }
+
+void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
+  assert(G->rows == A->cols && G->cols == A->cols && G->prec == A->prec);
+  const int n = (int)A->cols, k = (int)A->rows, lda = (int)A->ld, ldg = (int)G->ld;
+  if (n == 0) return;
+  if (G->prec == EP_SINGLE)
+    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, (float)alpha, A->data, lda,
+                (float)beta, G->data, ldg);
+  else
+    cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, n, k, alpha, A->data, lda, beta, G->data,
+                ldg);
+}
+
 ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda) {
   assert(A->rows == A->cols && A->prec == EP_DOUBLE);
   if (A->rows == 0) return EP_OK;
@@ -158,6 +172,37 @@ ep_status ep_mat_cholesky(const ep_mat *A) {
   for (ptrdiff_t i = 0; i < A->rows; i++)
     for (ptrdiff_t j = i + 1; j < A->cols; j++) *ep_d(A, i, j) = 0;
   return EP_OK;
+}
+
+/* column-major upper U of A = U'U is row-major lower L */
+static ep_status pivoted(ep_work *work, const ep_mat *A, ptrdiff_t *pivot, ptrdiff_t *rank,
+                         double tolerance) {
+  const ptrdiff_t n = A->rows;
+  lapack_int *order, r = 0;
+  double *scratch, top = 0;
+  EP_TRY(ep_work_get(work, &order, n, sizeof *order));
+  EP_TRY(ep_work_get(work, &scratch, 2 * n, sizeof *scratch));
+  for (ptrdiff_t i = 0; i < n; i++) top = *ep_d(A, i, i) > top ? *ep_d(A, i, i) : top;
+  const int info =
+      LAPACKE_dpstrf_work(LAPACK_COL_MAJOR, 'U', (lapack_int)n, A->data, (lapack_int)A->ld, order,
+                          &r, tolerance > 0 ? tolerance * top : -1, scratch);
+  EP_CHECK(info >= 0, EP_ERR_NUMERIC, "dpstrf info %d", info);
+  *rank = top > 0 ? r : 0;
+  for (ptrdiff_t i = 0; i < n; i++) {
+    pivot[i] = order[i] - 1;
+    for (ptrdiff_t j = i + 1 < *rank ? i + 1 : *rank; j < n; j++) *ep_d(A, i, j) = 0;
+  }
+  return EP_OK;
+}
+
+ep_status ep_mat_cholesky_pivoted(const ep_mat *A, ptrdiff_t *pivot, ptrdiff_t *rank,
+                                  double tolerance) {
+  assert(A->rows == A->cols && A->prec == EP_DOUBLE);
+  ep_work work = {0};
+  *rank = 0;
+  const ep_status st = pivoted(&work, A, pivot, rank, tolerance);
+  ep_work_free(&work);
+  return st;
 }
 
 void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t) {

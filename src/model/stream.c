@@ -5,6 +5,10 @@
  *             dV_{l+1} = M^{-1/2} dA_{l+1}' phi(A_l),  dA_l = M^{-1/2} (dA_{l+1} V_{l+1}) . phi'(A_l)
  *             dV_1 = s dA_1' X
  *
+ * Normalised (WIDE section 4), with d = sqrt(M) delta and h = phi(A_L) of one point:
+ *   forward   u = W'h / (|h| + d)
+ *   backward  G = du / (|h| + d):  dW = h G',  dh = W G - k h,  k = (du . u) / (|h| (|h| + d)), 0 where h = 0
+ *
  * Only the A_l are kept; phi(A_l) is made again where it is needed, and dA_l takes the place of A_l. The
  * skinny products with W (M x Z) go tile by tile, so that phi(A_L) never leaves the cache. */
 #include "core/loops.h"
@@ -28,6 +32,11 @@ struct ep_stream {
   ep_mat G;               /* (block, Z) scaled dF */
   ep_mat Wt;              /* (Z, M) transpose of W */
   ep_mat tiles;           /* (threads * TILE_ROWS, TILE_COLS) */
+  /* normalised outputs; norm is NULL without */
+  double delta; /* d = sqrt(M) delta */
+  double *norm; /* (P) |phi(A_L)| of the last forward pass */
+  double *pull; /* (P) k of the backward pass */
+  ep_mat U;     /* (P, Z) outputs of the last forward pass */
 };
 
 enum { TILE_ROWS = 128, TILE_COLS = 256 };
@@ -75,8 +84,29 @@ static void multiply(const ep_mat *Y, const ep_mat *X) {
     }
 }
 
-/* F = c phi(A) W */
-static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat *A,
+/* Y_ij *= c_i X_ij for small tiles */
+static void multiply_scaled(const ep_mat *Y, const double *c, const ep_mat *X) {
+  multiply(Y, X);
+  for (ptrdiff_t i = 0; i < Y->rows; i++)
+    for (ptrdiff_t j = 0; j < Y->cols; j++)
+      if (Y->prec == EP_SINGLE) *ep_s(Y, i, j) *= (float)c[i];
+      else *ep_d(Y, i, j) *= c[i];
+}
+
+/* norm2_i += sum_j h_ij^2 for small tiles */
+static void add_norms(double *norm2, const ep_mat *H) {
+  for (ptrdiff_t i = 0; i < H->rows; i++) {
+    const ep_mat h = ep_mat_rows(H, i, 1);
+    norm2[i] += ep_mat_norm2(&h);
+  }
+}
+
+static void scale_row(const ep_mat *A, ptrdiff_t i, double c) {
+  for (ptrdiff_t j = 0; j < A->cols; j++) ep_set(A, i, j, c * ep_get(A, i, j));
+}
+
+/* F = c phi(A) W; with `norm` also the norms of the rows of phi(A) */
+static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c, const ep_mat *A,
                     const ep_mat *W) {
 #pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
@@ -86,14 +116,18 @@ static void outputs(const ep_mat *F, const ep_stream *s, double c, const ep_mat 
       const ptrdiff_t m = smaller(TILE_COLS, A->cols - j);
       const ep_mat a = part(A, i, n, j, m), h = tile(s, n, m), w = ep_mat_rows(W, j, m);
       ep_activation_values(&h, &s->shape.phi, &a);
+      if (norm && j == 0)
+        for (ptrdiff_t k = 0; k < n; k++) norm[i + k] = 0;
+      if (norm) add_norms(norm + i, &h);
       ep_mat_mul(&f, c, &h, EP_N, &w, EP_N, j > 0);
     }
+    for (ptrdiff_t k = 0; norm && k < n; k++) norm[i + k] = sqrt(norm[i + k]);
   }
 }
 
-/* dW += phi(A)' G,  A <- (G W') . phi'(A).  Columns are shared out, so no two threads meet. */
+/* dW += phi(A)' G,  A <- (G W' - k phi(A)) . phi'(A), k NULL for 0.  Columns are shared out, so no two threads meet. */
 static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, const ep_mat *W,
-                         const ep_mat *G) {
+                         const ep_mat *G, const double *pull) {
   for (ptrdiff_t m = 0; m < W->rows; m++)
     for (ptrdiff_t z = 0; z < W->cols; z++) ep_set(&s->Wt, z, m, ep_get(W, m, z));
   const ptrdiff_t threads = omp_get_max_threads(), share = (A->cols + threads - 1) / threads;
@@ -109,7 +143,9 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
       ep_activation_values(&h, &s->shape.phi, &a);
       ep_mat_mul(&dw, 1, &h, EP_T, &g, EP_N, 1);
       ep_activation_slopes(&a, &s->shape.phi, &a);
+      if (pull) multiply_scaled(&h, pull + i, &a);
       EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
+      if (pull) ep_mat_axpy(&a, -1, &h);
     }
   }
 }
@@ -150,7 +186,23 @@ void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net) {
     load_block(s, net, b);
     const ep_mat A = ep_mat_rows(top_layer(s), 0, block_rows(s, b));
     const ep_mat f = ep_mat_rows(F, b * s->block, block_rows(s, b));
-    outputs(&f, s, hidden_scale(&s->shape), &A, &net->W);
+    double *norm = s->norm ? s->norm + b * s->block : NULL;
+    outputs(&f, norm, s, norm ? 1 : hidden_scale(&s->shape), &A, &net->W);
+    for (ptrdiff_t i = 0; norm && i < f.rows; i++) scale_row(&f, i, 1 / (norm[i] + s->delta));
+  }
+  if (s->norm) ep_mat_copy(&s->U, F);
+}
+
+/* G = du / (|h| + d), k = (du . u) / (|h| (|h| + d)) */
+static void normalised_back(ep_stream *s, const ep_mat *G, const ep_mat *dF, ptrdiff_t first) {
+  for (ptrdiff_t i = 0; i < G->rows; i++) {
+    const double norm = s->norm[first + i], c = 1 / (norm + s->delta);
+    double dot = 0;
+    for (ptrdiff_t z = 0; z < G->cols; z++) {
+      dot += ep_get(dF, i, z) * ep_get(&s->U, first + i, z);
+      ep_set(G, i, z, c * ep_get(dF, i, z));
+    }
+    s->pull[first + i] = norm > 0 ? dot * c / norm : 0;
   }
 }
 
@@ -159,11 +211,15 @@ static void block_back(ep_net *grad, ep_stream *s, const ep_net *net, const ep_m
   const ptrdiff_t n = block_rows(s, b);
   const double c = hidden_scale(&s->shape);
   const ep_mat G = ep_mat_rows(&s->G, 0, n), df = ep_mat_rows(dF, b * s->block, n);
-  ep_mat_fill(&G, 0);
-  ep_mat_axpy(&G, c, &df);
+  if (s->norm) {
+    normalised_back(s, &G, &df, b * s->block);
+  } else {
+    ep_mat_fill(&G, 0);
+    ep_mat_axpy(&G, c, &df);
+  }
   int l = s->shape.depth - 1;
   ep_mat dA = ep_mat_rows(&s->A[l], 0, n);
-  outputs_back(&grad->W, s, &dA, &net->W, &G);
+  outputs_back(&grad->W, s, &dA, &net->W, &G, s->norm ? s->pull + b * s->block : NULL);
   for (; l > 0; l--) {
     const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = ep_mat_rows(&s->T, 0, n);
     activate(&T, &s->shape.phi, &A);
@@ -203,7 +259,7 @@ static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
     dA = out;
   }
   const ep_mat A = ep_mat_rows(top_layer(s), 0, n);
-  outputs(dF, s, c, &A, &direction->W);
+  outputs(dF, NULL, s, c, &A, &direction->W);
   hidden_back(&A, &s->shape.phi, &dA);
   ep_mat_mul(dF, c, &A, EP_N, &net->W, EP_N, 1);
   s->loaded = -1;
@@ -286,6 +342,35 @@ ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *sh
   return st;
 }
 
+ep_status ep_stream_normalise(ep_stream *s, double delta) {
+  s->delta = sqrt((double)s->shape.width) * delta;
+  s->pull = ep_alloc(s->X.rows, sizeof *s->pull);
+  EP_CHECK(s->pull, EP_ERR_NOMEM, "no memory for %td norms", s->X.rows);
+  EP_TRY(ep_mat_new(&s->U, s->X.prec, s->X.rows, s->shape.outputs));
+  s->norm = ep_alloc(s->X.rows, sizeof *s->norm);
+  EP_CHECK(s->norm, EP_ERR_NOMEM, "no memory for %td norms", s->X.rows);
+  return EP_OK;
+}
+
+ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X) {
+  const ep_net_shape *n = &net->shape;
+  ep_packed *packed;
+  ep_mat T = {0};
+  if (n->depth > 1) EP_TRY(ep_mat_new(&T, H->prec, H->rows, H->cols));
+  ep_status st = ep_packed_new(&packed, X, (double)n->width);
+  if (!st) {
+    ep_packed_mul_nt(H, n->input_scale, packed, &net->V[0]);
+    for (int l = 1; l < n->depth; l++) {
+      activate(&T, &n->phi, H);
+      ep_mat_mul(H, hidden_scale(n), &T, EP_N, &net->V[l], EP_T, 0);
+    }
+    activate(H, &n->phi, H);
+  }
+  ep_packed_free(packed);
+  ep_mat_free(&T);
+  return st;
+}
+
 void ep_stream_free(ep_stream *s) {
   if (!s) return;
   for (ptrdiff_t b = 0; s->packed && b < s->blocks; b++) ep_packed_free(s->packed[b]);
@@ -298,6 +383,9 @@ void ep_stream_free(ep_stream *s) {
   ep_mat_free(&s->dA[0]);
   ep_mat_free(&s->dA[1]);
   ep_mat_free(&s->tiles);
+  ep_mat_free(&s->U);
+  ep_release(s->norm);
+  ep_release(s->pull);
   ep_release(s);
 }
 

@@ -36,6 +36,8 @@ static double little_memory(ep_precision prec, int depth) {
   return size * (128 * 256 * ep_run_threads() + M * Z) + 4096 + 2.9 * point;
 }
 
+static double delta; /* 0: f; else u = W'h / (|h| + sqrt(M) delta) */
+
 /* f_z(x) by the formulas at the head of network.h */
 static void reference(double f[Z], const ep_net *net, const ep_mat *X, ptrdiff_t point) {
   double h[16], a[16];
@@ -52,11 +54,16 @@ static void reference(double f[Z], const ep_net *net, const ep_mat *X, ptrdiff_t
     f[z] = 0;
     for (int m = 0; m < M; m++) f[z] += ep_get(&net->W, m, z) * h[m] / sqrt(M);
   }
+  if (delta == 0) return;
+  double norm = 0;
+  for (int m = 0; m < M; m++) norm += h[m] * h[m];
+  for (int z = 0; z < Z; z++) f[z] /= sqrt(norm / M) + delta;
 }
 
 static void outputs(const ep_mat *F, const ep_net *net, const ep_mat *X, double memory) {
   ep_stream *s;
   CHECK_OK(ep_stream_new(&s, X, &net->shape, 1e4, EP_PASS_BACKWARD, memory));
+  if (delta > 0) CHECK_OK(ep_stream_normalise(s, delta));
   ep_stream_forward(F, s, net);
   ep_stream_free(s);
 }
@@ -109,6 +116,7 @@ static void check_backward(const char *activation, int depth, bool scale, double
   CHECK_OK(ep_mat_new(&F, EP_DOUBLE, P, Z));
   CHECK_OK(ep_stream_new(&s, &X, &net.shape, 1e4, EP_PASS_BACKWARD, memory));
   if (memory < all_memory) assert_int_equal(ep_stream_block(s), 2);
+  if (delta > 0) CHECK_OK(ep_stream_normalise(s, delta));
   ep_mat_fill(&grad.theta, 7); /* must be overwritten */
   ep_stream_forward(&F, s, &net);
   ep_stream_backward(&grad, s, &net, &T);
@@ -244,10 +252,44 @@ static void forward_only(void **state) {
   ep_mat_free(&E);
 }
 
+/* The same two for outputs divided by the norm of the last hidden layer. */
+static void normalised(void **state) {
+  delta = 0.3;
+  forward(state);
+  backward(state);
+  delta = 0;
+}
+
+/* The last hidden layer: W = I makes it the outputs. */
+static void hidden(void **state) {
+  (void)state;
+  for (int depth = 1; depth <= 3; depth++)
+    for (int single = 0; single < 2; single++) {
+      const ep_precision prec = single ? EP_SINGLE : EP_DOUBLE;
+      ep_net net = make_net("tanh", depth, false, prec);
+      ep_mat X = make_points(prec), H;
+      CHECK_OK(ep_mat_new(&H, prec, P, M));
+      CHECK_OK(ep_net_hidden(&H, &net, &X));
+      for (int i = 0; i < P; i++) {
+        double f[Z];
+        reference(f, &net, &X, i);
+        for (int z = 0; z < Z; z++) {
+          double sum = 0;
+          for (int m = 0; m < M; m++) sum += ep_get(&H, i, m) * ep_get(&net.W, m, z) / sqrt(M);
+          CHECK_CLOSE(sum, f[z], single ? 2e-5 : 1e-13);
+        }
+      }
+      ep_net_free(&net);
+      ep_mat_free(&X);
+      ep_mat_free(&H);
+    }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(forward), cmocka_unit_test(backward),     cmocka_unit_test(activations),
-      cmocka_unit_test(tangent), cmocka_unit_test(forward_only),
+      cmocka_unit_test(tangent), cmocka_unit_test(forward_only), cmocka_unit_test(normalised),
+      cmocka_unit_test(hidden),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

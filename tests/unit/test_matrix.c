@@ -183,11 +183,47 @@ static void memory(void **state) {
   assert_true(ep_mem_peak() >= before + 1000000 && ep_mem_current() == before);
 }
 
+/* A = BB' of rank 4 and order 9: LL' gives it back, in both orders of the columns; A'A of a tall matrix. */
+static void semidefinite(void **state) {
+  (void)state;
+  enum { N = 9, RANK = 4 };
+  ep_mat B = random_mat(EP_DOUBLE, N, RANK, 61), A, L, G, H;
+  ptrdiff_t pivot[N], rank;
+  CHECK_OK(ep_mat_new(&A, EP_DOUBLE, N, N));
+  CHECK_OK(ep_mat_new(&G, EP_DOUBLE, N, N));
+  CHECK_OK(ep_mat_new(&H, EP_DOUBLE, RANK, RANK));
+  ep_mat_gram(&A, 1, &B, 0);
+  ep_mat_copy(&G, &A);
+  CHECK_OK(ep_mat_cholesky_pivoted(&A, pivot, &rank, 0));
+  assert_int_equal(rank, RANK);
+  L = ep_mat_cols(&A, 0, rank);
+  for (ptrdiff_t i = 0; i < N; i++)
+    for (ptrdiff_t j = 0; j < N; j++) {
+      double sum = 0;
+      for (ptrdiff_t k = 0; k < rank; k++) sum += *ep_d(&L, i, k) * *ep_d(&L, j, k);
+      CHECK_NEAR(sum, *ep_d(&G, pivot[i], pivot[j]), 1e-13);
+      if (j > i) CHECK_NEAR(*ep_d(&A, i, j), 0, 0);
+    }
+  ep_mat_gram_cols(&H, 2, &B, 0);
+  ep_mat_gram_cols(&H, 1, &B, 1);
+  ep_mat_mirror(&H);
+  for (ptrdiff_t i = 0; i < RANK; i++)
+    for (ptrdiff_t j = 0; j < RANK; j++) {
+      double sum = 0;
+      for (ptrdiff_t k = 0; k < N; k++) sum += 3 * *ep_d(&B, k, i) * *ep_d(&B, k, j);
+      CHECK_NEAR(*ep_d(&H, i, j), sum, 1e-13);
+    }
+  ep_mat_fill(&A, 0);
+  CHECK_OK(ep_mat_cholesky_pivoted(&A, pivot, &rank, 0));
+  assert_int_equal(rank, 0);
+  ep_mat_free(&A), ep_mat_free(&B), ep_mat_free(&G), ep_mat_free(&H);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(products), cmocka_unit_test(skinny), cmocka_unit_test(times_product),
       cmocka_unit_test(sums),     cmocka_unit_test(views),  cmocka_unit_test(factorisations),
-      cmocka_unit_test(rankme),   cmocka_unit_test(memory),
+      cmocka_unit_test(rankme),   cmocka_unit_test(memory), cmocka_unit_test(semidefinite),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

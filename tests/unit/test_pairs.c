@@ -3,6 +3,7 @@
 #include "random_mat.h"
 
 #include <eigenpair/dataset.h>
+#include <eigenpair/objective.h>
 #include <string.h>
 
 static void plans(void **state) {
@@ -175,11 +176,57 @@ static void out_of_memory(void **state) {
   }
 }
 
+/* Tr(U'SU) is minus the linear loss with the dot product, for any pairs; S T against the dense S. */
+static void pair_matrix(void **state) {
+  (void)state;
+  static const ep_pair_plan plans_[] = {{1, 1, false}, {2, 3, false}, {1, 0, false}, {1, 0, true}};
+  for (size_t k = 0; k < sizeof plans_ / sizeof *plans_; k++) {
+    ep_pairs pairs;
+    ep_pair_matrix S;
+    CHECK_OK(ep_pairs_draw(&pairs, 9, &plans_[k], 5));
+    pairs.anchor[3] = pairs.anchor[2];               /* an anchor twice */
+    pairs.partner[pairs.start[5]] = pairs.anchor[5]; /* a point paired with itself */
+    const ptrdiff_t p = pairs.points;
+    ep_mat U = random_mat(EP_DOUBLE, p, 70, 3), V, I, dense, single, out;
+    CHECK_OK(ep_pair_matrix_new(&S, &pairs));
+    CHECK_OK(ep_mat_new(&V, EP_DOUBLE, p, 70));
+    CHECK_OK(ep_mat_new(&I, EP_DOUBLE, p, p));
+    CHECK_OK(ep_mat_new(&dense, EP_DOUBLE, p, p));
+    CHECK_OK(ep_mat_new(&single, EP_SINGLE, p, 70));
+    CHECK_OK(ep_mat_new(&out, EP_SINGLE, p, 70));
+    ep_pair_matrix_mul(&V, &S, &U);
+    for (ptrdiff_t i = 0; i < p; i++) *ep_d(&I, i, i) = 1;
+    ep_pair_matrix_mul(&dense, &S, &I);
+    double trace = 0, loss = 0;
+    for (ptrdiff_t i = 0; i < p; i++)
+      for (ptrdiff_t j = 0; j < p; j++) CHECK_NEAR(*ep_d(&dense, i, j), *ep_d(&dense, j, i), 1e-15);
+    for (ptrdiff_t i = 0; i < p * 70; i++) trace += *ep_d(&U, 0, i) * *ep_d(&V, 0, i);
+    ep_objective objective;
+    ep_objective_config config;
+    ep_options_default(ep_objective_options, &config);
+    strcpy(config.similarity, "dot");
+    CHECK_OK(ep_objective_parse(&objective, &config));
+    CHECK_OK(ep_objective_value(&loss, NULL, &U, &pairs, &objective));
+    CHECK_CLOSE(trace, -loss, 1e-12);
+    ep_mat_mul(&V, -1, &dense, EP_N, &U, EP_N, 1);
+    CHECK_NEAR(ep_mat_max(&V), 0, 1e-12);
+    ep_mat_copy(&single, &U);
+    ep_pair_matrix_mul(&out, &S, &single);
+    ep_mat_mul(&V, 1, &dense, EP_N, &U, EP_N, 0);
+    CHECK_NEAR(mat_gap(&out, &V), 0, 1e-5);
+    ep_mat_free(&U), ep_mat_free(&V), ep_mat_free(&I), ep_mat_free(&dense), ep_mat_free(&single),
+        ep_mat_free(&out);
+    ep_pair_matrix_free(&S);
+    ep_pairs_free(&pairs);
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(plans),         cmocka_unit_test(draw),   cmocka_unit_test(batch),
-      cmocka_unit_test(merge),         cmocka_unit_test(digits), cmocka_unit_test(labels_follow),
-      cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(plans),         cmocka_unit_test(draw),
+      cmocka_unit_test(batch),         cmocka_unit_test(merge),
+      cmocka_unit_test(digits),        cmocka_unit_test(labels_follow),
+      cmocka_unit_test(out_of_memory), cmocka_unit_test(pair_matrix),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
