@@ -75,6 +75,9 @@ ep_status ep_mat_cholesky_pivoted(const ep_mat *A, ptrdiff_t *pivot, ptrdiff_t *
 /* B <- L^{-1} B, or L'^{-1} B with EP_T; L lower triangular, double. */
 void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t);
 
+/* B <- B L'^{-1}: every row b becomes L^{-1} b. */
+void ep_mat_solve_rows(const ep_mat *B, const ep_mat *L);
+
 /* Scratch of one public call: grows, and is released as a whole. */
 typedef struct ep_work_block ep_work_block;
 typedef struct {

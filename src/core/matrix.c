@@ -212,6 +212,12 @@ void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t) {
               (int)B->ld);
 }
 
+void ep_mat_solve_rows(const ep_mat *B, const ep_mat *L) {
+  assert(L->rows == L->cols && L->rows == B->cols && L->prec == EP_DOUBLE && B->prec == EP_DOUBLE);
+  cblas_dtrsm(CblasRowMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, (int)B->rows,
+              (int)B->cols, 1, L->data, (int)L->ld, B->data, (int)B->ld);
+}
+
 ep_status ep_work_get(ep_work *work, void *out, ptrdiff_t count, size_t size) {
   EP_CHECK(count >= 0 && (count == 0 || size < (size_t)PTRDIFF_MAX / 16 / (size_t)count),
            EP_ERR_ARG, "scratch of %td x %zu bytes is too large", count, size);

@@ -1,0 +1,189 @@
+/* Patch features of images (theory: section 6): filters that are the data's own patches, their responses averaged over
+ * a grid. Coates, Lee and Ng's single layer, without labels and without training. */
+#include "kernel/features.h"
+
+#include <eigenpair/random.h>
+#include <math.h>
+#include <omp.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* "patches", "patches:K", "patches:K,p", "patches:K,p,g" */
+static ep_status parse(ep_patches *p, const char *text) {
+  ptrdiff_t *const field[] = {&p->filters, &p->size, &p->grid};
+  p->filters = 256;
+  p->size = 5;
+  p->grid = 4;
+  const char *at = strchr(text, ':');
+  for (int i = 0; at && i < 3; i++) {
+    char *end;
+    const long value = strtol(at + 1, &end, 10);
+    const bool fine = end > at + 1 && value >= 1 && value <= 1000000 && (*end == ',' || !*end);
+    EP_CHECK(fine && !(i == 2 && *end), EP_ERR_ARG,
+             "--features '%s' is wrong: write patches[:K[,p[,g]]], such as patches:256,5,4", text);
+    *field[i] = value;
+    at = *end ? end : NULL;
+  }
+  return EP_OK;
+}
+
+static ptrdiff_t numbers_a_patch(const ep_patches *p) {
+  return p->shape.channels * p->size * p->size;
+}
+
+ep_status ep_patches_check(const ep_patches *p) {
+  EP_CHECK(p->shape.height > 0, EP_ERR_INPUT,
+           "patches need images, and the data are plain vectors; give --image HxW or use dense "
+           "features");
+  const ptrdiff_t least = p->shape.height < p->shape.width ? p->shape.height : p->shape.width;
+  EP_CHECK(p->size + p->grid - 1 <= least, EP_ERR_ARG,
+           "patches of %td x %td pixels on a %td x %td grid do not fit images of %d x %d", p->size,
+           p->size, p->grid, p->grid, p->shape.height, p->shape.width);
+  EP_CHECK(!p->F.data || (p->F.rows == p->filters && p->F.cols == numbers_a_patch(p) &&
+                          p->theta.cols == p->filters),
+           EP_ERR_SHAPE, "filters of %td x %td do not fit patches of %td numbers", p->F.rows,
+           p->F.cols, numbers_a_patch(p));
+  return EP_OK;
+}
+
+/* ---- filters */
+
+/* a patch of a random point at a random place */
+static void draw_patch(const ep_mat *to, const ep_patches *p, const ep_mat *X, ep_random *r) {
+  const ptrdiff_t i = ep_random_below(r, X->rows), H = p->shape.height, W = p->shape.width;
+  const ptrdiff_t top = ep_random_below(r, H - p->size + 1);
+  const ptrdiff_t left = ep_random_below(r, W - p->size + 1);
+  ptrdiff_t k = 0;
+  for (ptrdiff_t c = 0; c < p->shape.channels; c++)
+    for (ptrdiff_t a = 0; a < p->size; a++)
+      for (ptrdiff_t b = 0; b < p->size; b++)
+        ep_set(to, 0, k++, ep_get(X, i, (c * H + top + a) * W + left + b));
+}
+
+/* x <- (x - mean) / |x - mean|; the norm before; 0 and unchanged for a blank patch */
+static double normalise(const ep_mat *x) {
+  double mean = 0, norm = 0;
+  for (ptrdiff_t j = 0; j < x->cols; j++) mean += ep_get(x, 0, j) / (double)x->cols;
+  for (ptrdiff_t j = 0; j < x->cols; j++) norm += pow(ep_get(x, 0, j) - mean, 2);
+  norm = sqrt(norm);
+  for (ptrdiff_t j = 0; norm > 0 && j < x->cols; j++)
+    ep_set(x, 0, j, (ep_get(x, 0, j) - mean) / norm);
+  return norm;
+}
+
+/* Patches with less contrast than half the root mean square of patches say little: another is drawn, a hundred times at
+ * most; a blank one becomes Gaussian. */
+static ep_status draw_filters(ep_patches *p, bool gaussian, const ep_mat *X, double contrast,
+                              uint64_t seed) {
+  for (ptrdiff_t k = 0; k < p->filters; k++) {
+    const ep_mat f = ep_mat_rows(&p->F, k, 1);
+    ep_random r = ep_random_new(seed, EP_STREAM_PATCH, (uint32_t)k);
+    double norm = 0;
+    for (int attempt = 0; !gaussian && attempt < 100 && norm <= contrast / 2; attempt++) {
+      draw_patch(&f, p, X, &r);
+      norm = normalise(&f);
+    }
+    if (norm > 0) continue;
+    for (ptrdiff_t j = 0; j < f.cols; j++) ep_set(&f, 0, j, ep_random_normal(&r));
+    EP_CHECK(normalise(&f) > 0, EP_ERR_NUMERIC, "a filter of one pixel has no contrast");
+  }
+  return EP_OK;
+}
+
+/* theta_k = half a standard deviation of filter k's responses to SAMPLE patches; *contrast = root mean square of
+ * |x - mean| over the same patches */
+enum { SAMPLE = 4096 };
+
+static ep_status sample(ep_work *work, ep_mat *S, double *contrast, const ep_patches *p,
+                        const ep_mat *X, uint64_t seed) {
+  ep_mat copy;
+  double sum = 0;
+  EP_TRY(ep_work_mat(work, S, X->prec, SAMPLE, numbers_a_patch(p)));
+  EP_TRY(ep_work_mat(work, &copy, X->prec, 1, numbers_a_patch(p)));
+  ep_random r = ep_random_new(seed, EP_STREAM_PATCH, UINT32_MAX);
+  for (ptrdiff_t i = 0; i < SAMPLE; i++) {
+    const ep_mat x = ep_mat_rows(S, i, 1);
+    draw_patch(&x, p, X, &r);
+    ep_mat_copy(&copy, &x);
+    sum += pow(normalise(&copy), 2);
+  }
+  *contrast = sqrt(sum / SAMPLE);
+  return EP_OK;
+}
+
+static ep_status thresholds(ep_work *work, ep_patches *p, const ep_mat *S) {
+  ep_mat R;
+  EP_TRY(ep_work_mat(work, &R, S->prec, SAMPLE, p->filters));
+  ep_mat_mul(&R, 1, S, EP_N, &p->F, EP_T, 0);
+  for (ptrdiff_t k = 0; k < p->filters; k++) {
+    double mean = 0, square = 0;
+    for (ptrdiff_t i = 0; i < SAMPLE; i++) mean += ep_get(&R, i, k) / SAMPLE;
+    for (ptrdiff_t i = 0; i < SAMPLE; i++) square += pow(ep_get(&R, i, k) - mean, 2) / SAMPLE;
+    ep_set(&p->theta, 0, k, sqrt(square) / 2);
+  }
+  return EP_OK;
+}
+
+static ep_status draw(ep_work *work, ep_patches *p, const ep_feature_config *config,
+                      const ep_mat *X, uint64_t seed) {
+  ep_mat S;
+  double contrast;
+  EP_TRY(ep_mat_new(&p->F, X->prec, p->filters, numbers_a_patch(p)));
+  EP_TRY(ep_mat_new(&p->theta, X->prec, 1, p->filters));
+  EP_TRY(sample(work, &S, &contrast, p, X, seed));
+  EP_TRY(draw_filters(p, strcmp(config->filters, "gaussian") == 0, X, contrast, seed));
+  return thresholds(work, p, &S);
+}
+
+ep_status ep_patches_draw(ep_patches *p, const ep_feature_config *config, const ep_mat *X,
+                          uint64_t seed) {
+  ep_work work = {0};
+  EP_TRY(parse(p, config->features));
+  EP_TRY(ep_patches_check(p));
+  EP_CHECK(X->rows > 0, EP_ERR_INPUT, "there are no points to draw patches from");
+  const ep_status st = draw(&work, p, config, X, seed);
+  ep_work_free(&work);
+  if (st) ep_mat_free(&p->F), ep_mat_free(&p->theta);
+  return st;
+}
+
+/* ---- responses */
+
+static ptrdiff_t places(const ep_patches *p) {
+  return (p->shape.height - p->size + 1) * (p->shape.width - p->size + 1);
+}
+/* places of the largest row of the grid */
+static ptrdiff_t band(const ep_patches *p) {
+  const ptrdiff_t down = p->shape.height - p->size + 1, rows = (down + p->grid - 1) / p->grid;
+  return rows * (p->shape.width - p->size + 1);
+}
+
+double ep_patches_flops(const ep_features *f) {
+  const ep_patches *p = &f->patches;
+  return 2 * (double)places(p) * (double)p->filters * (double)(numbers_a_patch(p) + 1);
+}
+
+double ep_patches_scratch(const ep_features *f, ep_precision prec) {
+  (void)f, (void)prec;
+  return 0; /* of a thread, not of a point */
+}
+
+ep_status ep_patches_map(const ep_mat *Phi, const ep_features *f, const ep_mat *X) {
+  const ep_patches *p = &f->patches;
+  const ptrdiff_t rows = band(p);
+  ep_work work = {0};
+  ep_mat columns, responses;
+  ep_status st =
+      ep_work_mat(&work, &columns, X->prec, rows * omp_get_max_threads(), numbers_a_patch(p));
+  if (!st) st = ep_work_mat(&work, &responses, X->prec, rows * omp_get_max_threads(), p->filters);
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < (st ? 0 : X->rows); i++) {
+    const ptrdiff_t t = omp_get_thread_num();
+    const ep_mat phi = ep_mat_rows(Phi, i, 1), x = ep_mat_rows(X, i, 1);
+    const ep_mat c = ep_mat_rows(&columns, t * rows, rows);
+    const ep_mat r = ep_mat_rows(&responses, t * rows, rows);
+    EP_PICK(X->prec, ep_patches_image)(&phi, p, &x, &c, &r);
+  }
+  ep_work_free(&work);
+  return st;
+}

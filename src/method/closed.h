@@ -1,0 +1,52 @@
+#pragma once
+/* What the closed forms share: rows of features, and the top eigenpairs of C = Psi'S Psi by three paths. */
+#include <eigenpair/eigen.h>
+#include <eigenpair/features.h>
+#include <eigenpair/method.h>
+
+/* psi(x_i) of the points, in blocks; as many as memory allows are made once and kept. */
+typedef struct {
+  const ep_features *map;
+  const ep_mat *X;   /* (P, D) */
+  ptrdiff_t block;   /* points at a time */
+  ep_mat kept;       /* (kept rows, M): whole blocks from the first on */
+  ptrdiff_t filled;  /* rows of it that are made */
+  ep_mat buffer;     /* (block, M) for the others; none if all are kept */
+} ep_rows;
+ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
+                      double memory);
+/* Views of the rows first .. first + block (fewer at the end); `first` is a multiple of the block. Valid until the
+ * next call. */
+ep_status ep_rows_get(ep_mat *out, ep_rows *rows, ptrdiff_t first);
+bool ep_rows_all_kept(const ep_rows *rows);
+/* H (n x M) = psi of the points index[0 .. n-1], none of them looked up; `x` (n x D) is scratch. */
+ep_status ep_rows_gather(const ep_mat *H, const ep_features *map, const ep_mat *X,
+                         const ptrdiff_t *index, const ep_mat *x);
+
+typedef enum { EP_PRIMAL, EP_FREE, EP_DUAL, EP_PATHS } ep_path;
+typedef struct {
+  ep_path path;
+  double flops[EP_PATHS], bytes[EP_PATHS]; /* estimates; flops of double counted twice in single */
+  bool fits[EP_PATHS];
+  double features; /* share of them that `free` keeps */
+} ep_plan;
+/* Chooses setup->closed.path, or the cheapest that fits. */
+ep_status ep_plan_make(ep_plan *plan, const ep_features *map, const ep_points *points,
+                       ptrdiff_t outputs, const ep_setup *setup);
+ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_features *map,
+                          const ep_points *points, const ep_setup *setup);
+
+/* W (M x Z, double): orthonormal columns, lambda[Z] falling: top eigenpairs of C = Psi'S Psi. */
+ep_status ep_closed_pca(const ep_mat *W, double *lambda, ep_eigen_info *info, ep_plan *plan,
+                        const ep_features *map, const ep_points *points, const ep_setup *setup);
+/* The same from G = Psi Psi' (P x P, double; overwritten): Y (P x Z) with Y'GY = I, S G Y = Y Lambda. *positive: how many
+ * of the Z eigenvalues are above `least` times the largest; if not all, Y is not filled in. */
+ep_status ep_closed_dual(const ep_mat *Y, double *lambda, ep_eigen_info *info, ptrdiff_t *positive,
+                         const ep_mat *G, const ep_pairs *pairs, double least,
+                         const ep_setup *setup);
+
+/* The similarity that psi is made with; refuses losses that have no such form. */
+ep_status ep_closed_psi(ep_psi *psi, const ep_setup *setup);
+/* Fills in the method's own numbers: eigenvalues, gap, residual; says aloud what is wrong with them. */
+ep_status ep_closed_report(ep_fit_info *info, const double *lambda, ptrdiff_t count,
+                           const ep_eigen_info *eigen, const char *path);
