@@ -5,6 +5,8 @@
 #define EMBED_OPTIONS(X, S)                                                                 \
   X(S, TEXT, model, "model.npz", 0, 0, NULL, "the model, as written by fit")                \
   X(S, TEXT, out, "embedding.npy", 0, 0, NULL, "the embedding (n, Z), rows as in the data") \
+  X(S, FLAG, normalise, NULL, 0, 0, NULL,                                                   \
+    "divide by the norm of the features: W'psi(x) in the place of M^{-1/2} W'phi(x)")       \
   X(S, TEXT, labels_out, "", 0, 0, NULL, "also write the labels of the data, where it has some")
 typedef struct {
   EMBED_OPTIONS(EP_OPT_FIELD, )
@@ -49,6 +51,14 @@ static ep_status report(const setup_embed *s, const ep_mat *E) {
   return EP_OK;
 }
 
+/* The norm is that of the model's own features; kernels of infinite width have it already. */
+static ep_status normalise(ep_model *model, const char *path) {
+  EP_CHECK(!model->change.theta.data && (!model->Y.data || model->kappa), EP_ERR_ARG,
+           "%s: --normalise goes with networks and closed forms", path);
+  model->normalise = true;
+  return EP_OK;
+}
+
 static ep_status embed(setup_embed *s, const ep_model *model, ep_dataset *set, ep_mat *E) {
   EP_TRY(ep_dataset_load(set, &s->data, &s->run));
   const bool given = strcmp(s->data.scale, "auto") != 0;
@@ -82,7 +92,8 @@ ep_status cmd_embed(int argc, char **argv) {
   terminal_attach(&s.run, s.cli.progress);
   ep_watch(&s.run);
   EP_TRY(ep_model_load(&model, s.embed.model, ep_run_precision(&s.run)));
-  const ep_status st = embed(&s, &model, &set, &E);
+  ep_status st = s.embed.normalise ? normalise(&model, s.embed.model) : EP_OK;
+  if (!st) st = embed(&s, &model, &set, &E);
   ep_mat_free(&E);
   ep_dataset_free(&set);
   ep_model_free(&model);

@@ -3,24 +3,38 @@
 #include <math.h>
 #include <string.h>
 
-static void groups_of(ep_option_group groups[EP_SETUP_GROUPS + 2], ep_setup *setup,
+#define FIT_OPTIONS(X, S) \
+  X(S, FLAG, explain, NULL, 0, 0, NULL, "closed forms: say which way was taken, and why")
+typedef struct {
+  FIT_OPTIONS(EP_OPT_FIELD, )
+} fit_config;
+static const ep_option fit_options[] = {FIT_OPTIONS(EP_OPT_ROW, fit_config){0}};
+
+enum { GROUPS = EP_SETUP_GROUPS + 3 };
+static void groups_of(ep_option_group groups[GROUPS], ep_setup *setup, fit_config *own,
                       cli_config *cli) {
   ep_setup_groups(groups, setup);
-  groups[EP_SETUP_GROUPS] = (ep_option_group){"Output", cli_options, cli};
-  groups[EP_SETUP_GROUPS + 1] = (ep_option_group){0};
+  groups[EP_SETUP_GROUPS] = (ep_option_group){"Explanation", fit_options, own};
+  groups[EP_SETUP_GROUPS + 1] = (ep_option_group){"Output", cli_options, cli};
+  groups[EP_SETUP_GROUPS + 2] = (ep_option_group){0};
 }
 
 void help_fit(FILE *to) {
   static ep_setup setup;
+  fit_config own = {0};
   cli_config cli = {0};
-  ep_option_group groups[EP_SETUP_GROUPS + 2];
-  groups_of(groups, &setup, &cli);
+  ep_option_group groups[GROUPS];
+  groups_of(groups, &setup, &own, &cli);
   fprintf(to,
           "\nThree ways to say what the pairs are:\n"
           "  eigenpair fit --data digits --epochs 50                 positives are crops, "
           "negatives random\n"
           "  eigenpair fit --data x.npy --augment noise:0.05         rows of a matrix\n"
           "  eigenpair fit --anchors a.npy --positives p.npy --negatives n.npy\n\n"
+          "No training at all:\n"
+          "  eigenpair fit --method pca --data digits --width 2000 --outputs 32 --explain\n"
+          "  eigenpair fit --method whitened --features patches --views 4 --outputs 64 --data "
+          "digits\n\n"
           "Stopped with Ctrl-C, it saves its work and says how to go on. Methods:\n");
   for (int i = 0; ep_method_name(i); i++)
     fprintf(to, "  %-12s %s\n", ep_method_name(i), ep_method_help(i));
@@ -31,10 +45,11 @@ void help_fit(FILE *to) {
 }
 
 /* A checkpoint's options come first, the command line's after. */
-static ep_status read_options(ep_setup *setup, cli_config *cli, int argc, char **argv) {
-  ep_option_group groups[EP_SETUP_GROUPS + 2];
+static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli, int argc,
+                              char **argv) {
+  ep_option_group groups[GROUPS];
   const char *resume = args_peek(argc, argv, "--resume");
-  groups_of(groups, setup, cli);
+  groups_of(groups, setup, own, cli);
   ep_setup_default(setup);
   if (resume) EP_TRY(ep_checkpoint_setup(setup, resume));
   for (int list = 0; list < 2;
@@ -54,8 +69,61 @@ static ep_status check_files(const ep_setup *setup) {
 
 /* ---- what a person sees */
 
-static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
+static void print_lines(const char *name, const json_t *lines) {
+  for (size_t i = 0; i < json_array_size(lines); i++)
+    printf("%s%s\n", name, json_string_value(json_array_get(lines, i)));
+}
+
+/* the first eigenvalues, the last, and the gap behind it */
+static void print_spectrum(const json_t *numbers) {
+  const json_t *lambda = json_object_get(numbers, "eigenvalues");
+  const json_t *gap = json_object_get(numbers, "gap");
+  const size_t n = json_array_size(lambda);
+  if (n == 0) return;
+  printf("spectrum ");
+  for (size_t i = 0; i < n; i++)
+    if (i < 3 || i == n - 1)
+      printf("%s%.5g",
+             i == 0            ? ""
+             : i == 3 && n > 4 ? " .. "
+                               : " ",
+             json_real_value(json_array_get(lambda, i)));
+  if (json_is_real(gap)) printf(", gap %.3g", json_real_value(gap));
+  printf("\n");
+}
+
+static void print_descent(const ep_setup *s, const ep_fit_info *info, const char *similarity) {
+  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, similarity,
+         s->objective.loss, s->fit.rate);
+  printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,
+         info->seconds);
+  if (info->epochs > 0) printf(" (%.3g ms an epoch)", 1e3 * info->seconds / (double)info->epochs);
+  printf("\n");
+}
+
+static void print_closed(const ep_setup *s, const ep_fit_info *info) {
+  printf("method   %s, path %s, %.2f s, no training\n", s->fit.method,
+         json_string_value(json_object_get(info->numbers, "path")), info->seconds);
+}
+
+static void print_map(const ep_setup *s, const ep_model *m) {
   const ep_net_shape *n = &m->net.shape;
+  if (m->patches.F.data) {
+    printf(
+        "features %td filters of %td x %td pixels on a %td x %td grid: %td -> %td, %s precision\n",
+        m->patches.filters, m->patches.size, m->patches.size, m->patches.grid, m->patches.grid,
+        m->W.rows, m->W.cols, s->run.precision);
+  } else if (m->net.theta.data) {
+    printf("network  %td", n->inputs);
+    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
+    printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
+  } else {
+    printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
+           s->net.depth, s->net.activation, ep_model_outputs(m), s->run.precision);
+  }
+}
+
+static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   ep_objective objective;
   if (ep_objective_parse(&objective, &s->objective)) return; /* it was read once already */
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->pair.anchors);
@@ -63,19 +131,11 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
-  if (m->net.theta.data) {
-    printf("network  %td", n->inputs);
-    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
-    printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
-  } else
-    printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
-           s->net.depth, s->net.activation, ep_model_outputs(m), s->run.precision);
-  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method,
-         ep_objective_similarity(&objective), s->objective.loss, s->fit.rate);
-  printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,
-         info->seconds);
-  if (info->epochs > 0) printf(" (%.3g ms an epoch)", 1e3 * info->seconds / (double)info->epochs);
-  printf("\n");
+  print_map(s, m);
+  if (json_object_get(info->numbers, "path")) print_closed(s, info);
+  else print_descent(s, info, ep_objective_similarity(&objective));
+  print_spectrum(info->numbers);
+  print_lines("note     ", info->notes);
   if (info->outcome == EP_DIVERGED)
     printf(
         "status   diverged at epoch %ld: lower --rate; the model holds the last finite weights\n",
@@ -86,32 +146,38 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
 }
 
 static json_t *result_json(const ep_setup *s, const ep_fit_info *info) {
-  json_t *config;
+  json_t *config, *all;
   if (ep_setup_to_json(&config, s)) return NULL;
-  return json_pack("{s:o,s:o,s:I,s:f,s:s,s:I,s:I,s:I,s:I,s:o,s:f,s:s,s:s,s:o,s:o}", "loss",
-                   number_json(info->loss), "start_loss", number_json(info->start), "epochs",
-                   (json_int_t)info->epochs, "seconds", info->seconds, "status",
-                   ep_outcome_name(info->outcome), "anchors", (json_int_t)info->anchors, "points",
-                   (json_int_t)info->points, "dimension", (json_int_t)info->dimension, "block",
-                   (json_int_t)info->block, "density", number_json(info->density), "peak_memory",
-                   (double)ep_memory_peak(), "model", s->files.out, "version", ep_version(),
-                   "machine", machine_json(), "config", config);
+  all = json_pack("{s:o,s:o,s:I,s:f,s:s,s:I,s:I,s:I,s:I,s:o,s:f,s:s,s:s,s:o,s:o}", "loss",
+                  number_json(info->loss), "start_loss", number_json(info->start), "epochs",
+                  (json_int_t)info->epochs, "seconds", info->seconds, "status",
+                  ep_outcome_name(info->outcome), "anchors", (json_int_t)info->anchors, "points",
+                  (json_int_t)info->points, "dimension", (json_int_t)info->dimension, "block",
+                  (json_int_t)info->block, "density", number_json(info->density), "peak_memory",
+                  (double)ep_memory_peak(), "model", s->files.out, "version", ep_version(),
+                  "machine", machine_json(), "config", config);
+  if (all && info->numbers) json_object_update(all, info->numbers);
+  if (all && info->notes) json_object_set(all, "notes", info->notes);
+  if (all && info->explain) json_object_set(all, "explain", info->explain);
+  return all;
 }
 
-static ep_status write_results(const ep_setup *s, const cli_config *cli, const ep_model *model,
-                               const ep_fit_info *info) {
+static ep_status write_results(const ep_setup *s, const fit_config *own, const cli_config *cli,
+                               const ep_model *model, const ep_fit_info *info) {
   EP_TRY(ep_model_save(s->files.out, model));
   if (s->files.history[0]) EP_TRY(ep_history_write(s->files.history, &info->history));
   terminal_clear();
   if (cli->json) return print_json(result_json(s, info));
   print_summary(s, model, info);
+  if (own->explain) print_lines("", info->explain);
   return EP_OK;
 }
 
 /* ---- */
 
-static const char *pairs_for(const ep_objective *o) {
-  return ep_objective_positives_only(o) ? "positives" : "triplet";
+static const char *pairs_for(const ep_setup *s, const ep_objective *o) {
+  const bool views = strcmp(s->fit.method, "whitened") == 0;
+  return views || ep_objective_positives_only(o) ? "positives" : "triplet";
 }
 
 static ep_status interrupted(const ep_setup *s) {
@@ -125,14 +191,16 @@ static ep_status interrupted(const ep_setup *s) {
                  history ? shell_word(words[2], s->files.history) : "");
 }
 
-static ep_status fit(ep_setup *setup, const cli_config *cli, ep_points *points) {
+static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
+                     ep_points *points) {
   ep_model model = {0};
   ep_fit_info info = {0};
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
-  EP_TRY(ep_points_load(points, &setup->data, &setup->pair, pairs_for(&objective), &setup->run));
+  EP_TRY(ep_points_load(points, &setup->data, &setup->pair, pairs_for(setup, &objective),
+                        &setup->run));
   ep_status st = ep_fit(&model, &info, points, setup);
-  if (!st) st = write_results(setup, cli, &model, &info);
+  if (!st) st = write_results(setup, own, cli, &model, &info);
   if (st == EP_ERR_INTERRUPTED) st = interrupted(setup);
   ep_model_free(&model);
   ep_fit_info_free(&info);
@@ -141,13 +209,15 @@ static ep_status fit(ep_setup *setup, const cli_config *cli, ep_points *points) 
 
 ep_status cmd_fit(int argc, char **argv) {
   static ep_setup setup;
+  fit_config own = {0};
   cli_config cli = {0};
   ep_points points = {0};
-  EP_TRY(read_options(&setup, &cli, argc, argv));
+  EP_TRY(read_options(&setup, &own, &cli, argc, argv));
   EP_TRY(check_files(&setup));
   EP_TRY(ep_run_start(&setup.run));
   terminal_attach(&setup.run, cli.progress);
-  const ep_status st = fit(&setup, &cli, &points);
+  ep_watch(&setup.run);
+  const ep_status st = fit(&setup, &own, &cli, &points);
   ep_points_free(&points);
   return st;
 }

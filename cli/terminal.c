@@ -16,6 +16,7 @@ static void ask_to_stop(int number) {
 static struct {
   double begin, last, first_done;
   bool shown, terminal;
+  const char *what; /* the stage; each is timed by itself */
 } bar;
 
 static double now(void) {
@@ -34,11 +35,19 @@ static void show(void *user, const char *what, double done, double total) {
   enum { WIDTH = 30 };
   const double t = now();
   (void)user;
-  if (bar.begin == 0) bar.begin = t, bar.first_done = done;
+  if (bar.begin == 0 || !bar.what || strcmp(bar.what, what) != 0)
+    bar.begin = t, bar.first_done = done, bar.what = what;
   const double patience = bar.terminal ? 0.2 : 2; /* nothing for work shorter than this */
   if (t - bar.begin < patience || t - bar.last < patience) return;
   bar.last = t;
   const double rate = (done - bar.first_done) / (t - bar.begin);
+  if (total <= 0) { /* nobody knows how much is left */
+    fprintf(stderr, "%s%s %.0f, %.0f s%s", bar.terminal ? "\r" : "", what, done, t - bar.begin,
+            bar.terminal ? "\033[K" : "\n");
+    fflush(stderr);
+    bar.shown = bar.terminal;
+    return;
+  }
   char left[32] = "?", line[WIDTH + 1];
   if (rate > 0) duration(left, (total - done) / rate);
   const int full = total > 0 ? (int)(WIDTH * done / total) : 0;

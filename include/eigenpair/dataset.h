@@ -22,6 +22,8 @@ const char *ep_scale_name(int i);
 #define EP_PAIR_OPTIONS(X, S)                                                                     \
   X(S, TEXT, pairs, "", 0, 0, NULL,                                                               \
     "triplet (default), positives, all (every other point a negative), P+Q (so many of each)")    \
+  X(S, INT, views, "0", 0, 1000, NULL,                                                            \
+    "views of a point: itself and R - 1 augmented ones, each a positive; 0: as --pairs says")     \
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \
     "how positives are made: crop[:LO-HI],flip,vflip,noise:S,blur:S (default crop; vectors "      \
     "noise:0.1)")                                                                                 \

@@ -33,5 +33,8 @@ typedef struct {
  * seed. Not to have converged is an outcome, not an error. */
 ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
                            void *user, const ep_eigen_config *config, uint64_t seed);
+/* The same of a matrix A (symmetric, n x n, double): by LAPACK if it is small, by block Krylov if not. */
+ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
+                          const ep_eigen_config *config, uint64_t seed);
 /* The sign of a column makes its entry of largest magnitude positive. */
 void ep_eigen_signs(const ep_mat *V);

@@ -9,6 +9,7 @@
 #include <eigenpair/eigen.h>
 #include <eigenpair/features.h>
 #include <eigenpair/figure.h>
+#include <eigenpair/json.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>

@@ -9,8 +9,8 @@
  *
  * `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
  * switch. low and high make error bars; label (whole numbers) colours points. Numbers that are not finite are null. */
+#include <eigenpair/json.h>
 #include <eigenpair/status.h>
-#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -36,7 +36,3 @@ typedef struct {
 ep_status ep_figure_add(json_t *figure, const ep_series *series);
 /* A line across the figure at x = value (axis 'x') or y = value. */
 ep_status ep_figure_rule(json_t *figure, char axis, double value, const char *text);
-
-/* Numbers for JSON: null if not finite. */
-json_t *ep_json_number(double x);
-json_t *ep_json_numbers(const double *x, ptrdiff_t count);

@@ -57,7 +57,8 @@ void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta);
 
 /* Upper triangle of G = alpha A'A + beta G: sums over blocks of rows first, and the mirror once at the end. */
 void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double beta);
-void ep_mat_mirror(const ep_mat *G); /* lower triangle = upper triangle */
+void ep_mat_mirror(const ep_mat *G);     /* lower triangle = upper triangle */
+void ep_mat_symmetrise(const ep_mat *A); /* A <- (A + A') / 2 */
 
 /* A (symmetric, double) -> its rows are eigenvectors; lambda ascending. */
 ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);

@@ -2,35 +2,54 @@
 /* A method turns pairs into a model; every model embeds new points. Training is one of the methods. */
 #include <eigenpair/analytic.h>
 #include <eigenpair/dataset.h>
+#include <eigenpair/eigen.h>
+#include <eigenpair/features.h>
+#include <eigenpair/json.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
+#include <eigenpair/retraction.h>
 
 const char *ep_method_name(int i); /* NULL past the last */
 const char *ep_method_help(int i);
 const char *ep_kernel_name(int i);     /* empirical, analytic */
 const char *ep_integrator_name(int i); /* euler, flow */
 
-#define EP_FIT_OPTIONS(X, S)                                                                    \
-  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                       \
-  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")               \
-  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                               \
-  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once")  \
-  X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                         \
-    "method kernel: of the network at its start, or at infinite width")                         \
-  X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                     \
-    "method kernel: steps of descent, or gradient flow for the time rate x epochs")             \
-  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL, "gradient flow: relative error a step")    \
-  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                        \
-    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "   \
-    "never")                                                                                    \
-  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at")                   \
-  X(S, TEXT, track, "", 0, 0, NULL,                                                             \
-    "more columns of the history: ntk (ntk_max, ntk_frobenius), weights (w_change, v_change), " \
-    "rank (RankMe)")                                                                            \
-  X(S, INT, track_points, "20", 1, 1e6, NULL, "points whose kernel --track ntk follows")        \
-  X(S, INT, track_every, "1", 1, 1e9, NULL,                                                     \
+#define EP_FIT_OPTIONS(X, S)                                                                   \
+  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
+  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")              \
+  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
+  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
+  X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                        \
+    "method kernel: of the network at its start, or at infinite width")                        \
+  X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                    \
+    "method kernel: steps of descent, or gradient flow for the time rate x epochs")            \
+  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL, "gradient flow: relative error a step")   \
+  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                       \
+    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "  \
+    "never")                                                                                   \
+  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at")                  \
+  X(S, TEXT, track, "", 0, 0, NULL,                                                            \
+    "more columns of the history: ntk (ntk_max, ntk_frobenius), c (c_frobenius), weights "     \
+    "(w_change, v_change), rank (RankMe)")                                                     \
+  X(S, INT, track_points, "20", 1, 1e6, NULL, "points whose kernel --track ntk follows")       \
+  X(S, INT, track_every, "1", 1, 1e9, NULL,                                                    \
     "look every so many epochs; between, the last values stand")
+
+const char *ep_path_name(int i); /* auto, primal, free, dual */
+
+#define EP_CLOSED_OPTIONS(X, S)                                                               \
+  X(S, NAME, path, "auto", 0, 0, ep_path_name,                                                \
+    "pca: by C itself, by products with its factors, by the Gram matrix; auto: the cheapest") \
+  X(S, INT, landmarks, "0", 0, 1e7, NULL,                                                     \
+    "infinite width: points the kernel is seen from; 0: all, or as many as fit --memory")     \
+  X(S, REAL, ridge, "0.01", 0, 1e6, NULL,                                                     \
+    "whitened: ridge, as a share of the mean eigenvalue of the total covariance")             \
+  X(S, REAL, power, "0", 0, 10, NULL,                                                         \
+    "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")               \
+  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                      \
+    "grassmann: how W comes back to W'W = I after a step")                                    \
+  X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start")
 
 /* Files of a fit; they do not change its result. */
 #define EP_FIT_FILES(X, S)                                                                   \
@@ -48,6 +67,10 @@ typedef struct {
 typedef struct {
   EP_FIT_FILES(EP_OPT_FIELD, )
 } ep_fit_files;
+typedef struct {
+  EP_CLOSED_OPTIONS(EP_OPT_FIELD, )
+} ep_closed_config;
+extern const ep_option ep_closed_options[];
 extern const ep_option ep_fit_options[], ep_fit_file_options[];
 
 /* All settings of a fit. */
@@ -59,9 +82,12 @@ typedef struct {
   ep_analytic_config analytic;
   ep_objective_config objective;
   ep_fit_config fit;
+  ep_feature_config feature;
+  ep_closed_config closed;
+  ep_eigen_config eigen;
   ep_fit_files files;
 } ep_setup;
-enum { EP_SETUP_GROUPS = 8 };
+enum { EP_SETUP_GROUPS = 11 };
 
 void ep_setup_default(ep_setup *setup);
 /* The tables of the setup with their structs, for flags, help and JSON; ends with a zero row. */
@@ -93,18 +119,37 @@ typedef struct {
   ptrdiff_t anchors, points, dimension, block; /* N, P, D, points a block */
   double density; /* share of the first layer's products that zeros in the data leave */
   ep_history history;
+  json_t *numbers; /* the method's own, by name (NULL: none), owned */
+  json_t *notes;   /* sentences a user should read, owned */
+  json_t *explain; /* lines on how it was computed, owned */
 } ep_fit_info;
 void ep_fit_info_free(ep_fit_info *info);
+/* Adds to numbers (takes `value` over), notes, explain. */
+ep_status ep_fit_number(ep_fit_info *info, const char *name, json_t *value);
+ep_status ep_fit_note(ep_fit_info *info, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+ep_status ep_fit_explain(ep_fit_info *info, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 /* A model: what a file holds. Which parts are there depends on the method:
  *   network      net                f(x)
  *   linearised   net, change        f(x; net) + J(x) change
  *   empirical    net, X, Y          f(x; net) + sum_p K(x, x_p) y_p, K the tangent kernel of net
- *   analytic     X, Y, Y0           sum_p NTK(x, x_p) y_p + NNGP(x, x_p) y0_p; or net in the place of Y0 */
+ *   analytic     X, Y, Y0           sum_p NTK(x, x_p) y_p + NNGP(x, x_p) y0_p; or net in the place of Y0
+ *   infinite     X, Y               sum_p kappa(x, x_p) y_p
+ *   patches      patches, W         M^{-1/2} W' phi(x)
+ * and less `offset`, where it is there. */
 typedef struct {
   ep_net net;      /* V.., W */
   ep_net change;   /* dV.., dW */
   ep_mat X, Y, Y0; /* (P, D), (P, Z), (P, Z) */
+  ep_patches patches;
+  ep_mat W;      /* (M, Z), with patches */
+  ep_mat offset; /* (1, Z) */
+  ep_psi psi;    /* how features are normalised */
+  bool
+      normalise; /* outputs are W'psi(x), psi with the norm of phi, in the place of M^{-1/2} W' phi(x) */
+  bool kappa; /* Y goes with kappa */
   ep_analytic analytic;
   bool infinite;  /* Y goes with the analytic kernel */
   bool unit;      /* it was made from points on the unit sphere */

@@ -42,6 +42,8 @@ typedef struct {
 
 /* Looks the names up. The similarity is the one the loss prescribes, where it prescribes one. */
 ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *config);
+/* From now on similarities are products of the outputs, whatever the loss prescribes: their norm is dealt with already. */
+void ep_objective_products(ep_objective *objective);
 /* Do these pairs have what the loss needs (negatives, a positive for each anchor, two anchors)? */
 ep_status ep_objective_check(const ep_objective *objective, const ep_pairs *pairs);
 bool ep_objective_positives_only(

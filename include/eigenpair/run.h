@@ -9,7 +9,7 @@ const char *ep_precision_name(int i);
 #define EP_RUN_OPTIONS(X, S)                                                                    \
   X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number")               \
   X(S, NAME, precision, "single", 0, 0, ep_precision_name, "precision of weights and products") \
-  X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores")                               \
+  X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores, or OMP_NUM_THREADS")           \
   X(S, BYTES, memory, "0", 0, 1e18, NULL, "cap on memory, such as 4G; 0: half of the machine's")
 
 typedef struct {

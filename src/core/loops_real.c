@@ -120,6 +120,16 @@ void R(ep_loop_mirror)(const ep_mat *G) {
         for (ptrdiff_t j = j0; j < j0 + TILE && j < i; j++) *at(G, i, j) = *at(G, j, i);
 }
 
+void R(ep_loop_symmetrise)(const ep_mat *A) {
+  enum { TILE = 32 };
+#pragma omp parallel for schedule(dynamic, 4) if (worth_threads(A))
+  for (ptrdiff_t i0 = 0; i0 < A->rows; i0 += TILE)
+    for (ptrdiff_t j0 = 0; j0 <= i0; j0 += TILE)
+      for (ptrdiff_t i = i0; i < i0 + TILE && i < A->rows; i++)
+        for (ptrdiff_t j = j0; j < j0 + TILE && j < i; j++)
+          *at(A, i, j) = *at(A, j, i) = (*at(A, i, j) + *at(A, j, i)) / 2;
+}
+
 /* two rows of A with four of B: eight sums, each number loaded serves two or four of them */
 static void skinny_tile(real out[8], const real *restrict a0, const real *restrict a1,
                         const real *const b[4], ptrdiff_t n) {

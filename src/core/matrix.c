@@ -111,6 +111,7 @@ void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
   EP_PICK(G->prec, ep_loop_mirror)(G);
 }
 
+void ep_mat_symmetrise(const ep_mat *A) { EP_PICK(A->prec, ep_loop_symmetrise)(A); }
 void ep_mat_mirror(const ep_mat *G) { EP_PICK(G->prec, ep_loop_mirror)(G); }
 
 void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double beta) {

@@ -31,7 +31,9 @@ double ep_run_memory(const ep_run_config *run) {
 ep_status ep_run_start(const ep_run_config *run) {
   EP_CHECK(openblas_get_parallel() == 2, EP_ERR_NUMERIC,
            "the BLAS found at start is not OpenBLAS with OpenMP (install libopenblas0-openmp)");
-  const int threads = run->threads > 0 ? (int)run->threads : omp_get_num_procs();
+  static int usual; /* what OMP_NUM_THREADS says, or all cores: as it was before the first change */
+  if (!usual) usual = omp_get_max_threads();
+  const int threads = run->threads > 0 ? (int)run->threads : usual;
   omp_set_num_threads(threads);
   openblas_set_num_threads(threads);
   return EP_OK;

@@ -34,6 +34,10 @@ static ep_status draw(ep_points *out, const ep_data_config *data, const ep_pair_
   ep_pair_plan plan;
   ep_augment chain;
   EP_TRY(ep_pair_plan_parse(&plan, config->pairs[0] ? config->pairs : default_pairs));
+  EP_CHECK(config->views == 0 || !config->pairs[0], EP_ERR_ARG,
+           "give --pairs or --views, not both: --views R is R - 1 positives a point");
+  EP_CHECK(config->views != 1, EP_ERR_ARG, "--views 1 makes no pair: two views at least");
+  if (config->views > 0) plan.positives = (int)config->views - 1;
   EP_TRY(ep_dataset_load(&set, data, run));
   out->shape = set.shape;
   out->unit = ep_dataset_is_unit(&set, data);
@@ -125,8 +129,10 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
   EP_CHECK(!data->data[0], EP_ERR_ARG, "give --data or --anchors, not both");
   EP_CHECK(config->anchors[0] && config->positives[0], EP_ERR_ARG,
            "ready pairs need both --anchors and --positives");
-  EP_CHECK(!config->pairs[0] && !config->augment[0] && data->samples == 0, EP_ERR_ARG,
-           "--pairs, --augment and --samples go with --data; ready pairs are taken as they are");
+  EP_CHECK(!config->pairs[0] && !config->augment[0] && data->samples == 0 && config->views == 0,
+           EP_ERR_ARG,
+           "--pairs, --views, --augment and --samples go with --data; ready pairs are taken as "
+           "they are");
   pair_files *f = ep_alloc(1, sizeof *f);
   EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of files");
   const ep_status st = read_files(out, f, config, run);

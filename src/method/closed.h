@@ -7,11 +7,11 @@
 /* psi(x_i) of the points, in blocks; as many as memory allows are made once and kept. */
 typedef struct {
   const ep_features *map;
-  const ep_mat *X;   /* (P, D) */
-  ptrdiff_t block;   /* points at a time */
-  ep_mat kept;       /* (kept rows, M): whole blocks from the first on */
-  ptrdiff_t filled;  /* rows of it that are made */
-  ep_mat buffer;     /* (block, M) for the others; none if all are kept */
+  const ep_mat *X;  /* (P, D) */
+  ptrdiff_t block;  /* points at a time */
+  ep_mat kept;      /* (kept rows, M): whole blocks from the first on */
+  ptrdiff_t filled; /* rows of it that are made */
+  ep_mat buffer;    /* (block, M) for the others; none if all are kept */
 } ep_rows;
 ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
                       double memory);
@@ -50,3 +50,12 @@ ep_status ep_closed_psi(ep_psi *psi, const ep_setup *setup);
 /* Fills in the method's own numbers: eigenvalues, gap, residual; says aloud what is wrong with them. */
 ep_status ep_closed_report(ep_fit_info *info, const double *lambda, ptrdiff_t count,
                            const ep_eigen_info *eigen, const char *path);
+
+/* ---- pca.c, infinite.c: where the features come from, and where W goes */
+ep_status ep_closed_features(ep_features *map, ep_model *model, const ep_points *points, ep_psi psi,
+                             const ep_setup *setup);
+ep_status ep_closed_keep(ep_model *model, ep_features *map, const ep_mat *W);
+ep_status ep_closed_kernel(ep_analytic *kernel, const ep_points *points, const ep_setup *setup);
+ep_status ep_closed_landmarks(ep_features *map, const ep_analytic *kernel, ep_psi psi,
+                              const ep_points *points, ptrdiff_t count, const ep_setup *setup);
+ep_status ep_closed_keep_landmarks(ep_model *model, ep_features *map, const ep_mat *W);

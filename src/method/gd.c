@@ -141,12 +141,6 @@ static ep_status descend(ep_training *t) {
   return st;
 }
 
-/* with a rotation the model's weights are made from the small network's */
-static ep_status finish(ep_training *t) {
-  ep_training_summary(t);
-  return t->net == t->whole ? EP_OK : ep_rotation_undo(t->whole, &t->rotation, &t->small);
-}
-
 ep_status ep_fit_gd(ep_model *model, ep_fit_info *info, const ep_points *points,
                     const ep_setup *setup) {
   ep_training t;
@@ -154,7 +148,7 @@ ep_status ep_fit_gd(ep_model *model, ep_fit_info *info, const ep_points *points,
   if (!st) st = ep_training_network(&t, ep_training_full_batch(&t));
   if (!st) st = ep_training_begin(&t, &t.net->theta, &t.grad.theta, t.net->shape.outputs);
   if (!st) st = descend(&t);
-  if (!st) st = finish(&t);
+  if (!st) st = ep_training_finish(&t);
   ep_training_free(&t);
   return st;
 }

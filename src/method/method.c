@@ -2,9 +2,11 @@
 #include "method/methods.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <string.h>
 
 const ep_option ep_fit_options[] = {EP_FIT_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
+const ep_option ep_closed_options[] = {EP_CLOSED_OPTIONS(EP_OPT_ROW, ep_closed_config){0}};
 const ep_option ep_fit_file_options[] = {EP_FIT_FILES(EP_OPT_ROW, ep_fit_files){0}};
 
 static const struct {
@@ -17,6 +19,12 @@ static const struct {
      ep_fit_kernel, false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
      false},
+    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, false},
+    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, false},
+    {"pca", "PCA of C at the random start: no training", ep_fit_pca, false},
+    {"infinite", "the same at infinite width", ep_fit_infinite, false},
+    {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
+     ep_fit_whitened, false},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -41,6 +49,9 @@ void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *s) {
       {"Infinite width", ep_analytic_options, &s->analytic},
       {"Objective", ep_objective_options, &s->objective},
       {"Method", ep_fit_options, &s->fit},
+      {"Features", ep_feature_options, &s->feature},
+      {"Closed forms", ep_closed_options, &s->closed},
+      {"Eigensolver", ep_eigen_options, &s->eigen},
       {"Run", ep_run_options, &s->run},
       {"Files", ep_fit_file_options, &s->files},
   };
@@ -115,4 +126,42 @@ const char *ep_outcome_name(ep_outcome outcome) {
   return names[outcome];
 }
 
-void ep_fit_info_free(ep_fit_info *info) { ep_history_free(&info->history); }
+void ep_fit_info_free(ep_fit_info *info) {
+  ep_history_free(&info->history);
+  json_decref(info->numbers);
+  json_decref(info->notes);
+  json_decref(info->explain);
+  info->numbers = info->notes = info->explain = NULL;
+}
+
+ep_status ep_fit_number(ep_fit_info *info, const char *name, json_t *value) {
+  if (!info->numbers) info->numbers = json_object();
+  EP_CHECK(json_object_set_new(info->numbers, name, value) == 0, EP_ERR_NOMEM,
+           "no memory for the numbers of a fit");
+  return EP_OK;
+}
+
+static ep_status add_line(json_t **list, const char *format, va_list args) {
+  char line[1000];
+  vsnprintf(line, sizeof line, format, args);
+  if (!*list) *list = json_array();
+  EP_CHECK(json_array_append_new(*list, json_string(line)) == 0, EP_ERR_NOMEM,
+           "no memory for the notes of a fit");
+  return EP_OK;
+}
+
+ep_status ep_fit_note(ep_fit_info *info, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const ep_status st = add_line(&info->notes, format, args);
+  va_end(args);
+  return st;
+}
+
+ep_status ep_fit_explain(ep_fit_info *info, const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  const ep_status st = add_line(&info->explain, format, args);
+  va_end(args);
+  return st;
+}

@@ -1,7 +1,8 @@
-/* More columns of the history: --track weights,rank,ntk. */
+/* More columns of the history: --track weights,rank,ntk,c. */
 #include "core/mem.h"
 #include "method/training.h"
 
+#include <eigenpair/features.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/subspace.h>
 #include <math.h>
@@ -13,6 +14,11 @@ struct ep_trackers {
   ep_mat theta;        /* (1, parameters) weights at the start */
   double w, v;         /* |W(0)|_F, |V(0)|_F */
   ep_mat X, K0, K;     /* points of the kernel, its values at the start and now */
+  bool covariance;     /* one of them needs the first features */
+  ep_psi psi;
+  ep_pair_matrix S;
+  ep_mat Psi0, Delta;   /* (P, M) features at the start, and how they changed */
+  ep_mat G, E, Q, T, U; /* (P, P) Psi0 Psi0', Delta Psi0', Delta Delta', scratch */
 };
 
 /* |W(t) - W(0)|_F / |W(0)|_F and the same for all V together */
@@ -42,16 +48,43 @@ static ep_status track_ntk(double *out, ep_training *t) {
   return EP_OK;
 }
 
+/* sum_ij (S A)_ij (S B)_ji = Tr(S A S B) */
+static double trace(struct ep_trackers *k, const ep_mat *A, const ep_mat *B) {
+  double sum = 0;
+  ep_pair_matrix_mul(&k->T, &k->S, A);
+  ep_pair_matrix_mul(&k->U, &k->S, B);
+  for (ptrdiff_t i = 0; i < k->T.rows; i++)
+    for (ptrdiff_t j = 0; j < k->T.rows; j++) sum += ep_get(&k->T, i, j) * ep_get(&k->U, j, i);
+  return sum;
+}
+
+/* |C(t) - C(0)|_F by traces of P x P products, without C. With D = Psi_t - Psi_0, E = D Psi_0', Q = DD', G = Psi_0 Psi_0':
+ *   Tr(S Q S (G_t + G)) + 2 Tr(S E S (E + Q)),   G_t = G + E + E' + Q
+ * which keeps its digits when D is small (theory: section 10). */
+static ep_status track_c(double *out, ep_training *t) {
+  struct ep_trackers *k = t->trackers;
+  const ep_features map = ep_features_dense(t->net, k->psi);
+  EP_TRY(ep_features_map(&k->Delta, &map, &t->X));
+  ep_mat_axpy(&k->Delta, -1, &k->Psi0);
+  ep_mat_mul(&k->E, 1, &k->Delta, EP_N, &k->Psi0, EP_T, 0);
+  ep_mat_gram(&k->Q, 1, &k->Delta, 0);
+  double sum = 2 * trace(k, &k->Q, &k->G) + trace(k, &k->Q, &k->Q) + 2 * trace(k, &k->Q, &k->E);
+  sum += 2 * (trace(k, &k->E, &k->E) + trace(k, &k->E, &k->Q));
+  out[0] = sqrt(fmax(sum, 0));
+  return EP_OK;
+}
+
 static const struct {
   const char *name;
   int columns;
   const char *column[2];
   ep_status (*value)(double *out, ep_training *t);
-  bool start, kernel; /* what it compares with; only networks have it */
+  bool start, kernel, covariance; /* what it compares with; only networks have it */
 } table[] = {
-    {"ntk", 2, {"ntk_max", "ntk_frobenius"}, track_ntk, false, true},
-    {"weights", 2, {"w_change", "v_change"}, track_weights, true, false},
-    {"rank", 1, {"rank"}, track_rank, false, false},
+    {"ntk", 2, {"ntk_max", "ntk_frobenius"}, track_ntk, .kernel = true},
+    {"c", 1, {"c_frobenius"}, track_c, .covariance = true},
+    {"weights", 2, {"w_change", "v_change"}, track_weights, .start = true},
+    {"rank", 1, {"rank"}, track_rank, .start = false},
 };
 enum { ROWS = sizeof table / sizeof *table };
 
@@ -65,6 +98,7 @@ static ep_status add_tracker(struct ep_trackers *k, ep_history *h, const char *n
   for (int c = 0; c < table[which].columns; c++) h->name[h->columns++] = table[which].column[c];
   k->start = k->start || table[which].start;
   k->kernel = k->kernel || table[which].kernel;
+  k->covariance = k->covariance || table[which].covariance;
   k->which[k->count++] = which;
   return EP_OK;
 }
@@ -105,13 +139,37 @@ static ep_status remember_kernel(ep_training *t) {
   return ep_ntk_empirical(&k->K0, t->net, &k->X, NULL, EP_FULL, ep_training_memory(t));
 }
 
+static ep_status remember_features(ep_training *t) {
+  struct ep_trackers *k = t->trackers;
+  const ptrdiff_t p = t->X.rows, m = t->net->shape.width;
+  ep_mat *const square[] = {&k->G, &k->E, &k->Q, &k->T, &k->U};
+  ep_objective o;
+  const double need =
+      (double)ep_sizeof(t->X.prec) * (double)p * (2.0 * (double)m + 5.0 * (double)p);
+  EP_CHECK(need <= ep_training_memory(t), EP_ERR_ARG,
+           "--track c takes %.0f MiB for %td points, more than --memory: use fewer --samples",
+           need / 1048576, p);
+  EP_TRY(ep_objective_parse(&o, &t->setup->objective));
+  k->psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, o.config.delta};
+  EP_TRY(ep_pair_matrix_new(&k->S, &t->points->pairs));
+  EP_TRY(ep_mat_new(&k->Psi0, t->X.prec, p, m));
+  EP_TRY(ep_mat_new(&k->Delta, t->X.prec, p, m));
+  for (int i = 0; i < 5; i++) EP_TRY(ep_mat_new(square[i], t->X.prec, p, p));
+  const ep_features map = ep_features_dense(t->net, k->psi);
+  EP_TRY(ep_features_map(&k->Psi0, &map, &t->X));
+  ep_mat_gram(&k->G, 1, &k->Psi0, 0);
+  return EP_OK;
+}
+
 ep_status ep_trackers_start(ep_training *t) {
   const struct ep_trackers *k = t->trackers;
-  EP_CHECK(t->state.data == (t->net ? t->net->theta.data : NULL) || (!k->start && !k->kernel),
-           EP_ERR_ARG, "--track %s: method %s keeps its weights and its kernel as they are",
+  const bool network = k->start || k->kernel || k->covariance;
+  EP_CHECK(t->state.data == (t->net ? t->net->theta.data : NULL) || !network, EP_ERR_ARG,
+           "--track %s: method %s keeps its weights and its kernel as they are",
            t->setup->fit.track, t->setup->fit.method);
   if (k->start) EP_TRY(remember_weights(t));
   if (k->kernel) EP_TRY(remember_kernel(t));
+  if (k->covariance) EP_TRY(remember_features(t));
   return EP_OK;
 }
 
@@ -133,6 +191,11 @@ void ep_trackers_free(ep_training *t) {
   ep_mat_free(&t->trackers->theta);
   ep_mat_free(&t->trackers->K0);
   ep_mat_free(&t->trackers->K);
+  ep_mat *const features[] = {&t->trackers->Psi0, &t->trackers->Delta, &t->trackers->G,
+                              &t->trackers->E,    &t->trackers->Q,     &t->trackers->T,
+                              &t->trackers->U};
+  for (int i = 0; i < 7; i++) ep_mat_free(features[i]);
+  ep_pair_matrix_free(&t->trackers->S);
   ep_release(t->trackers);
   t->trackers = NULL;
 }

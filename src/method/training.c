@@ -75,6 +75,11 @@ void ep_training_summary(ep_training *t) {
   info->seconds = ep_training_seconds(t);
 }
 
+ep_status ep_training_finish(ep_training *t) {
+  ep_training_summary(t);
+  return t->net == t->whole ? EP_OK : ep_rotation_undo(t->whole, &t->rotation, &t->small);
+}
+
 void ep_training_free(ep_training *t) {
   ep_rotation_free(&t->rotation);
   ep_net_free(&t->small);
@@ -123,10 +128,13 @@ ep_status ep_training_outputs(ep_training *t) {
   return EP_OK;
 }
 
-bool ep_training_update(ep_training *t) {
+bool ep_training_step_is_safe(const ep_training *t) {
   const double most = t->state.prec == EP_SINGLE ? 1e30 : 1e150;
-  const double step = t->setup->fit.rate * sqrt(ep_mat_norm2(&t->gradient));
-  if (!(step < most)) return false; /* NaN too; the state stays far from overflow */
+  return t->setup->fit.rate * sqrt(ep_mat_norm2(&t->gradient)) < most; /* not if NaN */
+}
+
+bool ep_training_update(ep_training *t) {
+  if (!ep_training_step_is_safe(t)) return false;
   ep_mat_axpy(&t->state, -t->setup->fit.rate, &t->gradient);
   t->outputs_current = false;
   return true;
@@ -186,7 +194,10 @@ ep_status ep_training_descend(ep_training *t) {
     EP_TRY(ep_training_record(t, loss));
     if (ep_training_converged(t)) return t->info->outcome = EP_CONVERGED, EP_OK;
     if (ep_training_finished(t)) return EP_OK;
-    if (!ep_training_update(t)) return t->info->outcome = EP_DIVERGED, EP_OK;
+    bool finite = true;
+    if (t->step) EP_TRY(t->step(t, &finite));
+    else finite = ep_training_update(t);
+    if (!finite) return t->info->outcome = EP_DIVERGED, EP_OK;
     t->epoch++;
     EP_TRY(ep_training_between(t, true));
   }

@@ -16,6 +16,9 @@ struct ep_training {
       gradient; /* (1, count) what is trained, and dL/dstate at the last evaluation; views */
   /* *loss = L of all pairs at the state, with outputs in F; with `gradient` also the gradient */
   ep_status (*evaluate)(ep_training *t, double *loss, bool gradient);
+  /* after an evaluation with gradient: moves the state; NULL: state -= rate gradient. *finite false: nothing changed,
+   * the step would not be finite */
+  ep_status (*step)(ep_training *t, bool *finite);
   void *method;               /* what the method's own functions need */
   ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the run */
   ep_mat F_double, dF_double; /* the same in double, where losses live */
@@ -49,6 +52,8 @@ ep_status ep_training_begin(ep_training *t, const ep_mat *state, const ep_mat *g
 /* Full-batch descent: row t of the history is the loss after t steps. */
 ep_status ep_training_descend(ep_training *t);
 void ep_training_summary(ep_training *t); /* fills in info */
+/* The same, and the model's weights from those of a rotated network. */
+ep_status ep_training_finish(ep_training *t);
 void ep_training_free(ep_training *t);
 
 /* Bytes left under the cap, the loss's scratch taken off. */
@@ -58,6 +63,8 @@ ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, 
 /* The same through the network, and grad = dL/dtheta. The stream carries the points of `pairs`. */
 ep_status ep_training_pass(ep_training *t, double *loss, ep_stream *stream, const ep_pairs *pairs,
                            bool gradient);
+/* Is rate |gradient| far from overflow? */
+bool ep_training_step_is_safe(const ep_training *t);
 /* state -= rate gradient; false, and nothing changed, if the step is not finite. */
 bool ep_training_update(ep_training *t);
 /* Adds a row: epoch, loss, and what --track asks for. */

@@ -57,6 +57,8 @@ ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *confi
   return EP_OK;
 }
 
+void ep_objective_products(ep_objective *o) { o->similarity = &ep_similarities[EP_DOT]; }
+
 bool ep_objective_positives_only(const ep_objective *o) {
   return o->loss->positives_only || o->loss->view || o->loss->every_view;
 }

@@ -8,6 +8,7 @@
 
 #include <eigenpair/eigen.h>
 #include <eigenpair/random.h>
+#include <eigenpair/run.h>
 #include <math.h>
 #include <string.h>
 
@@ -186,18 +187,65 @@ static ep_status largest(krylov *k, ep_work *work, const ep_mat *V, double *lamb
   return iterate(k, work, V, lambda, config, seed);
 }
 
+static ptrdiff_t block_width(const ep_eigen_config *config, ptrdiff_t wanted) {
+  return config->block > wanted ? config->block : wanted + 8;
+}
+
 ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
                            void *user, const ep_eigen_config *config, uint64_t seed) {
   const ptrdiff_t n = V->rows, wanted = V->cols;
   *info = (ep_eigen_info){.next = NAN};
   EP_CHECK(wanted >= 1 && wanted <= n && V->prec == EP_DOUBLE, EP_ERR_ARG,
            "%td eigenpairs of a problem of order %td", wanted, n);
-  ptrdiff_t block = config->block > 0 ? config->block : wanted + 8;
-  if (block < wanted) block = wanted;
+  ptrdiff_t block = block_width(config, wanted);
   if (block > n) block = n;
   krylov k = {.block = block, .wanted = wanted, .A = A, .user = user, .info = info};
   ep_work work = {0};
   const ep_status st = largest(&k, &work, V, lambda, config, seed);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- a matrix */
+
+static ep_status apply_matrix(const ep_mat *Y, const ep_mat *X, void *user) {
+  ep_mat_mul(Y, 1, user, EP_N, X, EP_N, 0);
+  return ep_watch_step("products", 0, 0);
+}
+
+/* the whole decomposition, largest first */
+static ep_status dense(ep_work *work, const ep_mat *V, double *lambda, ep_eigen_info *info,
+                       const ep_mat *A) {
+  const ptrdiff_t n = A->rows, k = V->cols;
+  ep_mat copy, R;
+  double *all;
+  EP_TRY(ep_work_get(work, &all, n, sizeof *all));
+  EP_TRY(ep_work_mat(work, &copy, EP_DOUBLE, n, n));
+  EP_TRY(ep_work_mat(work, &R, EP_DOUBLE, n, k));
+  ep_mat_copy(&copy, A);
+  EP_TRY(ep_mat_eig_sym(&copy, all));
+  for (ptrdiff_t j = 0; j < k; j++) {
+    lambda[j] = all[n - 1 - j];
+    for (ptrdiff_t i = 0; i < n; i++) *ep_d(V, i, j) = *ep_d(&copy, n - 1 - j, i);
+  }
+  *info = (ep_eigen_info){.converged = true, .products = n, .next = k < n ? all[n - 1 - k] : NAN};
+  ep_mat_mul(&R, 1, A, EP_N, V, EP_N, 0);
+  for (ptrdiff_t j = 0; j < k; j++) {
+    for (ptrdiff_t i = 0; i < n; i++) *ep_d(&R, i, j) -= lambda[j] * *ep_d(V, i, j);
+    info->residual = fmax(info->residual, column_norm(&R, j));
+  }
+  return EP_OK;
+}
+
+ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
+                          const ep_eigen_config *config, uint64_t seed) {
+  enum { SMALL = 400 };
+  if (A->rows > SMALL && A->rows > 4 * block_width(config, V->cols))
+    return ep_eigen_largest(V, lambda, info, apply_matrix, (void *)A, config, seed);
+  EP_CHECK(V->cols >= 1 && V->cols <= A->rows, EP_ERR_ARG,
+           "%td eigenpairs of a problem of order %td", V->cols, A->rows);
+  ep_work work = {0};
+  const ep_status st = dense(&work, V, lambda, info, A);
   ep_work_free(&work);
   return st;
 }
