@@ -201,7 +201,7 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
                         &setup->run));
   ep_status st = ep_fit(&model, &info, points, setup);
   if (!st) st = write_results(setup, own, cli, &model, &info);
-  if (st == EP_ERR_INTERRUPTED) st = interrupted(setup);
+  if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);
   ep_model_free(&model);
   ep_fit_info_free(&info);
   return st;

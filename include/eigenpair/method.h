@@ -12,8 +12,9 @@
 
 const char *ep_method_name(int i); /* NULL past the last */
 const char *ep_method_help(int i);
-const char *ep_kernel_name(int i);     /* empirical, analytic */
-const char *ep_integrator_name(int i); /* euler, flow */
+bool ep_method_is_closed(const char *name); /* no training: nothing to save on the way */
+const char *ep_kernel_name(int i);          /* empirical, analytic */
+const char *ep_integrator_name(int i);      /* euler, flow */
 
 #define EP_FIT_OPTIONS(X, S)                                                                   \
   X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \

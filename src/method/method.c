@@ -13,18 +13,19 @@ static const struct {
   const char *name, *help;
   ep_method *fit;
   bool batches; /* --batch means something to it */
+  bool closed;  /* no epochs: nothing to save on the way, nothing to track */
 } methods[] = {
-    {"gd", "gradient descent on the whole network", ep_fit_gd, true},
+    {"gd", "gradient descent on the whole network", ep_fit_gd, true, false},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
-     ep_fit_kernel, false},
+     ep_fit_kernel, false, false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
-     false},
-    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, false},
-    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, false},
-    {"pca", "PCA of C at the random start: no training", ep_fit_pca, false},
-    {"infinite", "the same at infinite width", ep_fit_infinite, false},
+     false, false},
+    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, false, false},
+    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, false, false},
+    {"pca", "PCA of C at the random start: no training", ep_fit_pca, false, true},
+    {"infinite", "the same at infinite width", ep_fit_infinite, false, true},
     {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
-     ep_fit_whitened, false},
+     ep_fit_whitened, false, true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -101,6 +102,20 @@ static ep_status note_shape(const ep_model *model) {
   return EP_OK;
 }
 
+bool ep_method_is_closed(const char *name) {
+  for (int i = 0; i < METHODS; i++)
+    if (strcmp(methods[i].name, name) == 0) return methods[i].closed;
+  return false;
+}
+
+/* how --normalise divides the outputs; methods may know better */
+static ep_status similarity(ep_psi *psi, const ep_setup *setup) {
+  ep_objective o;
+  EP_TRY(ep_objective_parse(&o, &setup->objective));
+  *psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, setup->objective.delta};
+  return EP_OK;
+}
+
 ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
                  const ep_setup *setup) {
   int which = 0;
@@ -114,6 +129,9 @@ ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
   EP_CHECK(methods[which].batches || setup->fit.batch == 0 || setup->fit.batch >= info->anchors,
            EP_ERR_ARG, "--batch goes with method gd; %s descends on all pairs at once",
            methods[which].name);
+  EP_CHECK(!methods[which].closed || (!setup->fit.track[0] && !setup->files.resume[0]), EP_ERR_ARG,
+           "method %s has no epochs: --track and --resume do not go with it", methods[which].name);
+  EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
   ep_status st = methods[which].fit(model, info, points, setup);
   if (!st) st = note_shape(model);

@@ -97,8 +97,16 @@ static ep_status read_config(ep_model *out, ep_setup *setup, ep_npz *file, const
   out->unit = json_is_true(json_object_get(out->config, "unit"));
   out->normalise = json_is_true(json_object_get(out->config, "normalise"));
   out->kappa = json_is_true(json_object_get(out->config, "kappa"));
-  out->psi.cosine = json_is_true(json_object_get(out->config, "cosine"));
-  EP_TRY(ep_setup_from_json(setup, out->config));
+  return ep_setup_from_json(setup, out->config);
+}
+
+/* as the config says, or as its loss does */
+static ep_status read_psi(ep_model *out, const ep_setup *setup) {
+  const json_t *cosine = json_object_get(out->config, "cosine");
+  ep_objective o;
+  EP_TRY(ep_objective_parse(&o, &setup->objective));
+  out->psi.cosine =
+      cosine ? json_is_true(cosine) : strcmp(ep_objective_similarity(&o), "cosine") == 0;
   out->psi.delta = setup->objective.delta;
   return EP_OK;
 }
@@ -152,6 +160,7 @@ static ep_status read_all(ep_model *out, ep_setup *setup, ep_npz *file, const ch
                           ep_precision prec) {
   ep_net_shape shape = {.input_scale = 1};
   EP_TRY(read_config(out, setup, file, path));
+  EP_TRY(read_psi(out, setup));
   EP_TRY(ep_activation_parse(&shape.phi, setup->net.activation));
   if (ep_npz_has(file, "Y")) EP_TRY(read_kernel(out, file, path, prec));
   if (ep_npz_has(file, "offset"))

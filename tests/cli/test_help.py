@@ -12,7 +12,9 @@ DEFAULTS = {
             "rate": "1", "epochs": "100", "batch": "0", "tolerance": "0", "patience": "10", "seed": "0",
             "precision": "single", "threads": "0", "memory": "0", "out": "model.npz", "every": "0", "kernel": "empirical",
             "integrator": "euler", "flow-tolerance": "1e-8", "track-points": "20", "track-every": "1",
-            "weight-variance": "1", "bias-variance": "0", "last-variance": "1"},
+            "weight-variance": "1", "bias-variance": "0", "last-variance": "1", "views": "0", "features": "dense",
+            "filters": "data", "path": "auto", "landmarks": "0", "ridge": "0.01", "power": "0", "retraction": "qr",
+            "block": "0", "krylov": "6", "restarts": "200", "eigen-tolerance": "1e-10"},
     "ntk": {"kernel": "empirical", "layout": "full", "out": "kernel.npy", "samples": "0", "scale": "auto",
             "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
             "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
@@ -24,8 +26,8 @@ DEFAULTS = {
 # options of interface.md without a default value
 OTHERS = {
     "fit": "data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
-           "resume json progress",
-    "embed": "data labels image labels-out json progress",
+           "resume json progress frozen explain",
+    "embed": "data labels image labels-out normalise json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
     "data": "data labels image out labels-out json progress",
 }
