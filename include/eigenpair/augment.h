@@ -26,6 +26,8 @@ const char *ep_augment_name(int i); /* names of the table, NULL past the last */
 /* Reads "crop:0.2-1,flip,noise:0.1". Steps: crop[:LO-HI] random resized crop with area share in
  * [LO, HI] (default 0.08-1) and aspect ratio in [3/4, 4/3], resized back bilinearly; flip left-right
  * with probability 1/2; vflip upside-down with probability 1/2; noise[:S] adds N(0, S^2) (default 0.1);
+ * shift[:S] by up to S pixels each way (default 2) and rotate[:S] by up to S degrees (default 10), both bilinear, dark
+ * where nothing was;
  * blur[:S] Gaussian blur with standard deviation S pixels (default 1). `none` is an empty chain.
  * Image steps on plain vectors are an error. */
 ep_status ep_augment_parse(ep_augment *out, const char *text, ep_image_shape shape);

@@ -25,8 +25,8 @@ const char *ep_scale_name(int i);
   X(S, INT, views, "0", 0, 1000, NULL,                                                            \
     "views of a point: itself and R - 1 augmented ones, each a positive; 0: as --pairs says")     \
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \
-    "how positives are made: crop[:LO-HI],flip,vflip,noise:S,blur:S (default crop; vectors "      \
-    "noise:0.1)")                                                                                 \
+    "how positives are made: crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S (default "   \
+    "crop; vectors noise:0.1)")                                                                   \
   X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors")                           \
   X(S, LIST, positives, "", 0, 0, NULL, "ready pairs: positives, row by row; may be given again") \
   X(S, LIST, negatives, "", 0, 0, NULL, "ready pairs: negatives, row by row; may be given again")

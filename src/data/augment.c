@@ -148,6 +148,47 @@ static void apply_noise(frame *f, ep_random *r, double S, double b) {
   for (ptrdiff_t j = 0; j < f->cols; j++) f->x[j] += S * ep_random_normal(r);
 }
 
+/* ---- shifts and rotations */
+
+/* x(i, j), 0 outside the image */
+static double pixel(const double *x, int H, int W, int i, int j) {
+  return i >= 0 && i < H && j >= 0 && j < W ? x[(ptrdiff_t)i * W + j] : 0;
+}
+
+/* every channel: y(p) = x(R (p - c) + c + t), c the centre, bilinear, dark outside */
+static void warp(frame *f, double cosine, double sine, double down, double right) {
+  const int H = f->shape.height, W = f->shape.width;
+  const double ci = (H - 1) / 2.0, cj = (W - 1) / 2.0;
+  for (int k = 0; k < f->shape.channels; k++) {
+    double *x = f->x + (ptrdiff_t)k * H * W, *y = f->y + (ptrdiff_t)k * H * W;
+    for (int i = 0; i < H; i++)
+      for (int j = 0; j < W; j++) {
+        const double u = cosine * (i - ci) + sine * (j - cj) + ci + down;
+        const double v = -sine * (i - ci) + cosine * (j - cj) + cj + right;
+        const int a = (int)floor(u), b = (int)floor(v);
+        const double p = u - a, q = v - b;
+        y[(ptrdiff_t)i * W + j] =
+            (1 - p) * ((1 - q) * pixel(x, H, W, a, b) + q * pixel(x, H, W, a, b + 1)) +
+            p * ((1 - q) * pixel(x, H, W, a + 1, b) + q * pixel(x, H, W, a + 1, b + 1));
+      }
+    memcpy(x, y, (size_t)H * (size_t)W * sizeof *x);
+  }
+}
+
+/* by U(-S, S) pixels down and to the right */
+static void apply_shift(frame *f, ep_random *r, double S, double b) {
+  (void)b;
+  const double down = between(r, -S, S), right = between(r, -S, S);
+  warp(f, 1, 0, down, right);
+}
+
+/* by U(-S, S) degrees about the centre */
+static void apply_rotate(frame *f, ep_random *r, double S, double b) {
+  (void)b;
+  const double angle = between(r, -S, S) * acos(-1) / 180;
+  warp(f, cos(angle), sin(angle), 0, 0);
+}
+
 /* ---- blur */
 
 static int blur_radius(double S) { return (int)ceil(3 * S); }
@@ -209,6 +250,10 @@ static const ep_augmentation table[] = {
     {"vflip", apply_vflip, true, NO_PARAMETER, 0, 0, 0, "vflip, without a parameter"},
     {"noise", apply_noise, false, DEVIATION, 0.1, 0, 1e30,
      "noise[:S], with 0 <= S <= 1e30 the standard deviation"},
+    {"shift", apply_shift, true, DEVIATION, 2, 0, 1000,
+     "shift[:S], with 0 <= S <= 1000 the most pixels in each direction"},
+    {"rotate", apply_rotate, true, DEVIATION, 10, 0, 180,
+     "rotate[:S], with 0 <= S <= 180 the most degrees to either side"},
     {"blur", apply_blur, true, DEVIATION, 1, 0, 1000,
      "blur[:S], with 0 <= S <= 1000 the standard deviation in pixels"},
 };

@@ -148,7 +148,7 @@ static ep_status load_array(ep_array *a, int **labels, const ep_data_config *con
 
 /* ---- image shapes */
 
-static ep_status parse_shape(ep_image_shape *shape, const char *text, ptrdiff_t dimension) {
+ep_status ep_image_shape_parse(ep_image_shape *shape, const char *text, ptrdiff_t dimension) {
   int c = 1, h = 0, w = 0, end = 0;
   const bool three = sscanf(text, "%dx%dx%d%n", &c, &h, &w, &end) == 3 && !text[end];
   const bool two = !three && sscanf(text, "%dx%d%n", &h, &w, &end) == 2 && !text[end];
@@ -163,7 +163,7 @@ static ep_status parse_shape(ep_image_shape *shape, const char *text, ptrdiff_t 
 }
 
 /* (n, h, w) and (n, c, h, w) are images */
-static ep_image_shape shape_of(const ep_array *a) {
+ep_image_shape ep_image_shape_of(const ep_array *a) {
   if (a->ndim == 3) return (ep_image_shape){1, (int)a->shape[1], (int)a->shape[2]};
   if (a->ndim == 4) return (ep_image_shape){(int)a->shape[1], (int)a->shape[2], (int)a->shape[3]};
   return (ep_image_shape){0, 0, 0};
@@ -199,7 +199,7 @@ static ep_status load(ep_work *work, ep_dataset *out, ep_array *a, const ep_data
   const bool pixels = a->dtype == EP_U8;
   EP_TRY(ep_array_to_matrix(&out->X, a, rows, n, pixels ? 1 / 255. : 1, ep_run_precision(run),
                             config->data));
-  out->shape = shape_of(a);
+  out->shape = ep_image_shape_of(a);
   return keep_labels(out->labels, rows, n, work);
 }
 
@@ -236,7 +236,7 @@ ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const e
   ep_status st = made
                      ? load_synthetic(&work, out, ep_synthetic_name(which), parameters, config, run)
                      : load(&work, out, &a, config, run);
-  if (!st && config->image[0]) st = parse_shape(&out->shape, config->image, out->X.cols);
+  if (!st && config->image[0]) st = ep_image_shape_parse(&out->shape, config->image, out->X.cols);
   ep_work_free(&work);
   ep_array_free(&a);
   if (st) ep_dataset_free(out);

@@ -2,6 +2,7 @@
 /* Parsers of bytes in memory, one a format; what the fuzzers call. On success the array's data points
  * into `bytes` (no copy, owner NULL) unless the comment says otherwise. `name` is for messages. */
 #include <eigenpair/array.h>
+#include <eigenpair/augment.h>
 
 ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 /* A NumPy string array of one entry ('<U' or '|S', 0-d or 1-d of length 1) as UTF-8; for ep_release. */
@@ -22,6 +23,10 @@ size_t ep_dtype_size(ep_dtype t);
 /* item x product of the shape; false if a size is negative or the product of the others than zero
  * overflows. */
 bool ep_shape_bytes(size_t *bytes, const ptrdiff_t *shape, int ndim, size_t item);
+/* "HxW" or "CxHxW" for points of that dimension; the shape that (n, h, w) and (n, c, h, w) have by themselves. */
+ep_status ep_image_shape_parse(ep_image_shape *shape, const char *text, ptrdiff_t dimension);
+ep_image_shape ep_image_shape_of(const ep_array *a);
+
 /* Does it begin as IDX does; and is it also exactly as long as its sizes say? */
 bool ep_idx_magic(const unsigned char *bytes, size_t size);
 bool ep_idx_fits(const unsigned char *bytes, size_t size);

@@ -1,6 +1,7 @@
 /* Data -> the distinct points and the pairs among them. */
 #include "core/hash.h"
 #include "core/mem.h"
+#include "data/parse.h"
 
 #include <eigenpair/dataset.h>
 #include <math.h>
@@ -113,14 +114,16 @@ static ep_status pair_up(ep_pairs *pairs, const pair_files *f) {
   return EP_OK;
 }
 
-static ep_status read_files(ep_points *out, pair_files *f, const ep_pair_config *config,
-                            const ep_run_config *run) {
+static ep_status read_files(ep_points *out, pair_files *f, const ep_data_config *data,
+                            const ep_pair_config *config, const ep_run_config *run) {
   EP_TRY(add_files(f, config->anchors));
   EP_TRY(add_files(f, config->positives));
   f->positives = f->count - 1;
   EP_TRY(add_files(f, config->negatives));
   EP_TRY(check_files(f));
   EP_TRY(stack_files(out, f, ep_run_precision(run)));
+  out->shape = ep_image_shape_of(&f->array[0]);
+  if (data->image[0]) EP_TRY(ep_image_shape_parse(&out->shape, data->image, out->X.cols));
   return pair_up(&out->pairs, f);
 }
 
@@ -135,7 +138,7 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
            "they are");
   pair_files *f = ep_alloc(1, sizeof *f);
   EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of files");
-  const ep_status st = read_files(out, f, config, run);
+  const ep_status st = read_files(out, f, data, config, run);
   out->unit = strcmp(data->scale, "unit") == 0;
   for (int i = 0; i < MOST_FILES; i++) ep_array_free(&f->array[i]);
   ep_release(f);

@@ -291,6 +291,54 @@ static void test_blur(void **state) {
   ep_mat_free(&Y);
 }
 
+/* ---- shifts and rotations */
+
+/* Bilinear interpolation is exact for a linear image: the view is that image moved; dark where the place lies outside. */
+static void check_moved(const char *text, bool rotates, double most) {
+  enum { H = 11, W = 8 };
+  const ep_image_shape shape = {2, H, W};
+  ep_mat X, Y;
+  CHECK_OK(ep_mat_new(&X, EP_DOUBLE, 5, 2 * H * W));
+  for (int n = 0; n < 5; n++)
+    for (int k = 0; k < 2 * H * W; k++)
+      *ep_d(&X, n, k) = 100 + (k / (H * W) ? -1 : 2) * (k % (H * W) / W) + 3 * (k % W);
+  Y = views(&X, text, shape, 2);
+  int inside = 0, outside = 0;
+  for (int n = 0; n < 5; n++) {
+    ep_random r = generator(n, 2);
+    const double a = most * (2 * ep_random_uniform(&r) - 1);
+    const double b = rotates ? 0 : most * (2 * ep_random_uniform(&r) - 1);
+    const double angle = rotates ? a * acos(-1) / 180 : 0;
+    for (int k = 0; k < 2 * H * W; k++) {
+      const double i = k % (H * W) / W - (H - 1) / 2., j = k % W - (W - 1) / 2.;
+      const double u = cos(angle) * i + sin(angle) * j + (H - 1) / 2. + (rotates ? 0 : a);
+      const double v = -sin(angle) * i + cos(angle) * j + (W - 1) / 2. + (rotates ? 0 : b);
+      const double value = 100 + (k / (H * W) ? -1 : 2) * u + 3 * v;
+      const bool in = u >= 0 && u <= H - 1 && v >= 0 && v <= W - 1;
+      const bool off = u <= -1 || u >= H || v <= -1 || v >= W;
+      if (in) CHECK_NEAR(*ep_d(&Y, n, k), value, 1e-11);
+      if (off) CHECK_NEAR(*ep_d(&Y, n, k), 0, 0);
+      inside += in;
+      outside += off;
+    }
+  }
+  assert_true(inside > 300 && outside > 5);
+  ep_mat_free(&X);
+  ep_mat_free(&Y);
+}
+
+static void test_moved(void **state) {
+  (void)state;
+  check_moved("shift", false, 2);
+  check_moved("shift:4.5", false, 4.5);
+  check_moved("rotate:90", true, 90);
+  const ep_image_shape shape = {1, 9, 8};
+  ep_mat X = noise_images(EP_DOUBLE, 2, 72), Y = views(&X, "shift:0,rotate:0", shape, 0);
+  assert_memory_equal(X.data, Y.data, 144 * sizeof(double));
+  ep_mat_free(&X);
+  ep_mat_free(&Y);
+}
+
 /* ---- chains */
 
 /* crop, flip and noise of a chain share one generator, from left to right */
@@ -412,7 +460,7 @@ static void test_parse(void **state) {
   int names = 0;
   for (; ep_augment_name(names); names++)
     assert_int_equal(chain_of(ep_augment_name(names), image).count, 1);
-  assert_int_equal(names, 5);
+  assert_int_equal(names, 7);
   assert_null(ep_augment_name(-1));
 }
 
@@ -449,7 +497,9 @@ static void test_parse_refuses(void **state) {
   refused("none,flip", image, "alone");
   refused("flip,none", image, "alone");
   refused("none:1", image, "alone");
-  refused("rotate", image, "crop, flip, vflip, noise, blur, none");
+  refused("mirror", image, "crop, flip, vflip, noise, shift, rotate, blur, none");
+  refused("shift:1001", image, "shift[:S]");
+  refused("rotate:181", image, "rotate[:S]");
   refused("crop flip", image, "choose one of");
   refused("flip,flip,flip,flip,flip,flip,flip,flip,flip", image, "more than 8");
   refused("noise:0.00000000000000000000000000000000000000000000000000000000000001", image, "long");
@@ -519,6 +569,7 @@ int main(void) {
       cmocka_unit_test(test_single_is_rounded),
       cmocka_unit_test(test_views_differ),
       cmocka_unit_test(test_none_copies),
+      cmocka_unit_test(test_moved),
       cmocka_unit_test(test_parse),
       cmocka_unit_test(test_parse_refuses),
       cmocka_unit_test(test_apply_refuses),
