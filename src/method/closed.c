@@ -122,9 +122,12 @@ static ep_status covariance(const ep_mat *C, const ep_features *map, const ep_po
   ep_rows rows;
   ep_mat B;
   ep_status st = ep_work_mat(&work, &B, points->X.prec, map->count, map->count);
-  /* three blocks of rows are needed besides */
+  /* three blocks of rows are needed besides; features are kept where points are met more than once, all or none */
+  const ptrdiff_t met = points->pairs.anchors + points->pairs.start[points->pairs.anchors];
+  const double all = (double)ep_sizeof(B.prec) * (double)points->X.rows * (double)map->count;
   const double left = memory - (double)ep_sizeof(B.prec) * (double)B.rows * (double)B.cols;
-  if (!st) st = ep_rows_new(&rows, &work, map, &points->X, left * 0.6);
+  const bool keep = met > points->X.rows && all < 0.6 * left;
+  if (!st) st = ep_rows_new(&rows, &work, map, &points->X, keep, left * 0.6);
   if (!st) st = accumulate(&B, &work, &rows, &points->pairs);
   if (!st) ep_mat_copy(C, &B);
   ep_work_free(&work);
@@ -195,7 +198,7 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_features *m
   EP_TRY(ep_work_mat(work, &f->T, prec, p, b));
   EP_TRY(ep_work_mat(work, &f->U, prec, p, b));
   const double basis = sizeof(double) * krylov_numbers(s, (double)map->count, (double)b);
-  return ep_rows_new(&f->rows, work, map, &points->X, room(s) - basis);
+  return ep_rows_new(&f->rows, work, map, &points->X, true, room(s) - basis);
 }
 
 static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info,
@@ -318,7 +321,7 @@ static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep
   ep_rows rows;
   ep_mat Psi, G, g, Y;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
-  EP_TRY(ep_rows_new(&rows, work, map, &points->X, room(s)));
+  EP_TRY(ep_rows_new(&rows, work, map, &points->X, true, room(s)));
   EP_CHECK(ep_rows_all_kept(&rows), EP_ERR_ARG,
            "--path dual keeps the features of all points; they do not fit --memory");
   EP_TRY(all_rows(&Psi, &rows));

@@ -14,7 +14,7 @@ typedef struct {
   ep_mat buffer;    /* (block, M) for the others; none if all are kept */
 } ep_rows;
 ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
-                      double memory);
+                      bool keep, double memory);
 /* Views of the rows first .. first + block (fewer at the end); `first` is a multiple of the block. Valid until the
  * next call. */
 ep_status ep_rows_get(ep_mat *out, ep_rows *rows, ptrdiff_t first);

@@ -4,7 +4,7 @@
 enum { BLOCK = 2048 };
 
 ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
-                      double memory) {
+                      bool keep_some, double memory) {
   const double row = (double)ep_sizeof(X->prec) * (double)map->count;
   const double point = row + ep_features_scratch(map, X->prec);
   *out = (ep_rows){.map = map, .X = X, .block = BLOCK < X->rows ? BLOCK : X->rows};
@@ -14,7 +14,8 @@ ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const
            point / 1024);
   const double block = (double)out->block;
   double blocks = (memory - block * point) / (block * row);
-  ptrdiff_t keep = blocks > 1 ? (ptrdiff_t)(blocks < 1e9 ? blocks : 1e9) * out->block : 0;
+  ptrdiff_t keep =
+      keep_some && blocks > 1 ? (ptrdiff_t)(blocks < 1e9 ? blocks : 1e9) * out->block : 0;
   if (keep >= X->rows) keep = X->rows;
   if (keep > 0) EP_TRY(ep_work_mat(work, &out->kept, X->prec, keep, map->count));
   if (keep < X->rows) EP_TRY(ep_work_mat(work, &out->buffer, X->prec, out->block, map->count));
