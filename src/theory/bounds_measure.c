@@ -117,15 +117,14 @@ static ep_status gradient(ep_net *grad, ep_work *work, ep_stream *stream, const 
 }
 
 /* eta max |dL/dV| or |dL/dW| */
-static ep_status step(ep_measured *out, const ep_bound_run *run, bool of_W) {
-  ep_work work = {0};
+static ep_status step(ep_work *work, ep_measured *out, const ep_bound_run *run, bool of_W) {
   ep_net grad = {0};
   ep_stream *stream = NULL;
   ep_status st = ep_net_new(&grad, &run->now->shape, run->now->theta.prec);
   if (!st)
     st = ep_stream_new(&stream, &run->points->X, &run->now->shape, 2, EP_PASS_BACKWARD,
                        room(run) / 2);
-  if (!st) st = gradient(&grad, &work, stream, run);
+  if (!st) st = gradient(&grad, work, stream, run);
   if (!st) {
     const ep_mat V = all_of_V(run->now), dV = all_of_V(&grad);
     out->value = run->setup->fit.rate * ep_mat_max(of_W ? &grad.W : &dV);
@@ -133,14 +132,18 @@ static ep_status step(ep_measured *out, const ep_bound_run *run, bool of_W) {
   }
   ep_stream_free(stream);
   ep_net_free(&grad);
-  ep_work_free(&work);
   return st;
 }
 
-static ep_status step_V(ep_measured *out, const ep_bound_run *run) { return step(out, run, false); }
-static ep_status step_W(ep_measured *out, const ep_bound_run *run) { return step(out, run, true); }
+static ep_status step_V(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+  return step(work, out, run, false);
+}
+static ep_status step_W(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+  return step(work, out, run, true);
+}
 
-static ep_status weights(ep_measured *out, const ep_bound_run *run) {
+static ep_status weights(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+  (void)work;
   out->value = ep_kernel_drift(&run->start->theta, &run->now->theta).max;
   out->ceiling = ep_mat_max(&run->start->theta);
   return EP_OK;
@@ -168,7 +171,7 @@ static double hessian_of_block(const ep_mat *X, const ep_mat *A, const ep_mat *s
   return top / sqrt((double)A->cols);
 }
 
-static ep_status hessian_in_blocks(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+static ep_status hessian(ep_work *work, ep_measured *out, const ep_bound_run *run) {
   const ep_net *net = run->now;
   const ep_mat *X = &run->points->X;
   const ptrdiff_t m = net->shape.width, block = points_a_block(run, 3 * (double)m);
@@ -192,16 +195,9 @@ static ep_status hessian_in_blocks(ep_work *work, ep_measured *out, const ep_bou
   return EP_OK;
 }
 
-static ep_status hessian(ep_measured *out, const ep_bound_run *run) {
-  ep_work work = {0};
-  const ep_status st = hessian_in_blocks(&work, out, run);
-  ep_work_free(&work);
-  return st;
-}
-
 /* ---- tangent kernel, C */
 
-static ep_status kernels(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+static ep_status kernel(ep_work *work, ep_measured *out, const ep_bound_run *run) {
   const ptrdiff_t asked = run->setup->fit.track_points, p = run->points->X.rows;
   const ptrdiff_t n = asked < p ? asked : p, z = run->now->W.cols;
   const ep_mat X = ep_mat_rows(&run->points->X, 0, n);
@@ -219,27 +215,19 @@ static ep_status kernels(ep_work *work, ep_measured *out, const ep_bound_run *ru
   return EP_OK;
 }
 
-static ep_status kernel(ep_measured *out, const ep_bound_run *run) {
-  ep_work work = {0};
-  const ep_status st = kernels(&work, out, run);
-  ep_work_free(&work);
-  return st;
-}
-
-static ep_status psi_of(ep_psi *psi, const ep_bound_run *run) {
-  ep_objective o;
-  EP_TRY(ep_objective_parse(&o, &run->setup->objective));
-  *psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, o.config.delta};
+static ep_status psi_of(ep_psi *psi, ep_objective *o, const ep_bound_run *run) {
+  EP_TRY(ep_objective_parse(o, &run->setup->objective));
+  *psi = (ep_psi){strcmp(ep_objective_similarity(o), "cosine") == 0, o->config.delta};
   return EP_OK;
 }
 
 /* |psi| <= 1: C, a mean of at most Q products, has |C|_F <= Q */
-static ep_status covariance(ep_measured *out, const ep_bound_run *run) {
+static ep_status covariance(ep_work *work, ep_measured *out, const ep_bound_run *run) {
   ep_psi psi;
   ep_objective o;
   ep_feature_drift drift;
-  EP_TRY(psi_of(&psi, run));
-  EP_TRY(ep_objective_parse(&o, &run->setup->objective));
+  (void)work;
+  EP_TRY(psi_of(&psi, &o, run));
   const ep_features start = ep_features_dense(run->start, psi);
   const ep_features now = ep_features_dense(run->now, psi);
   const ep_mat *X = &run->points->X;
@@ -287,11 +275,12 @@ static ep_status pca_of(ep_work *work, pca *out, const ep_net *net, const ep_bou
   ep_setup setup = *run->setup;
   ep_eigen_info info;
   ep_psi psi;
+  ep_objective o;
   ep_plan plan;
   ep_mat W;
   double *lambda;
   strcpy(setup.closed.path, "auto");
-  EP_TRY(psi_of(&psi, run));
+  EP_TRY(psi_of(&psi, &o, run));
   const ep_features map = ep_features_dense(net, psi);
   EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, m, k));
   EP_TRY(ep_work_mat(work, &out->U, EP_DOUBLE, run->points->X.rows, z));
@@ -319,7 +308,7 @@ static ep_status best_rotation(ep_work *work, ep_mat *O, const ep_mat *Wt, const
   return EP_OK;
 }
 
-static ep_status compare(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+static ep_status representation(ep_work *work, ep_measured *out, const ep_bound_run *run) {
   pca start, now;
   ep_mat O, E;
   EP_TRY(pca_of(work, &start, run->start, run));
@@ -335,18 +324,11 @@ static ep_status compare(ep_work *work, ep_measured *out, const ep_bound_run *ru
   return EP_OK;
 }
 
-static ep_status representation(ep_measured *out, const ep_bound_run *run) {
-  ep_work work = {0};
-  const ep_status st = compare(&work, out, run);
-  ep_work_free(&work);
-  return st;
-}
-
 /* ---- the table */
 
 static const struct {
   const char *name, *ceiling;
-  ep_status (*measure)(ep_measured *out, const ep_bound_run *run);
+  ep_status (*measure)(ep_work *work, ep_measured *out, const ep_bound_run *run);
 } quantities[EP_BOUND_QUANTITIES] = {
     [EP_BOUND_STEP_V] = {"largest change of V in a step", "the largest entry of V", step_V},
     [EP_BOUND_STEP_W] = {"largest change of W in a step", "the largest entry of W", step_W},
@@ -368,7 +350,10 @@ ep_status ep_bound_measure(ep_measured *out, ep_bound_quantity what, const ep_bo
   EP_TRY(check(run));
   EP_CHECK(run->now->shape.depth == 1, EP_ERR_ARG,
            "the bounds are for one hidden layer; this network has %d", run->now->shape.depth);
-  EP_TRY(quantities[what].measure(out, run));
+  ep_work work = {0};
+  const ep_status st = quantities[what].measure(&work, out, run);
+  ep_work_free(&work);
+  EP_TRY(st);
   /* differences of numbers of the ceiling's size, each the end of a sum */
   const double unit = run->points->X.prec == EP_SINGLE ? FLT_EPSILON : DBL_EPSILON;
   if (isfinite(out->ceiling)) out->rounding += 64 * unit * out->ceiling;
