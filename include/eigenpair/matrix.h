@@ -61,6 +61,13 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
  * a non-negative diagonal. */
 ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
 
+/* A (m x n, double, m >= n) -> its first n rows become R, upper triangular with R'R = A'A; the others are scratch.
+ * A QR factorisation without Q. */
+ep_status ep_mat_triangle(const ep_mat *A);
+/* A (m x n, double) = U diag(sigma) Vt, sigma falling, k = min(m, n) of them; U (m x k), Vt (k x n). A is scratch
+ * afterwards. U and Vt may both be NULL: values only. */
+ep_status ep_mat_svd(const ep_mat *U, double *sigma, const ep_mat *Vt, const ep_mat *A);
+
 /* A (symmetric positive definite, double) -> its lower Cholesky factor L, A = LL'; zeros above. */
 ep_status ep_mat_cholesky(const ep_mat *A);
 /* B <- L^{-1} B, or L'^{-1} B with EP_T; L lower triangular, double. */

@@ -1,4 +1,4 @@
-/* Matrices: products, norms, copies between precisions, QR, symmetric eigenproblems, scratch. */
+/* Matrices: products, norms, copies between precisions, QR, singular values, symmetric eigenproblems, scratch. */
 #include "core/loops.h"
 #include "core/mem.h"
 #include "random_mat.h"
@@ -145,6 +145,54 @@ static void factorisations(void **state) {
   ep_mat_free(&S);
 }
 
+/* A = U S Vt with orthonormal U' U, Vt Vt' for tall, square and wide A with room between the rows; values alone are
+ * the same; R'R = A'A. */
+static void singular_values(void **state) {
+  (void)state;
+  static const int shapes[][2] = {{7, 3}, {4, 4}, {3, 8}, {1, 5}, {5, 1}, {300, 20}};
+  for (size_t t = 0; t < sizeof shapes / sizeof *shapes; t++) {
+    const ptrdiff_t m = shapes[t][0], n = shapes[t][1], k = m < n ? m : n;
+    ep_mat all = random_mat(EP_DOUBLE, m, n + 2, 1), wide = random_mat(EP_DOUBLE, m, k + 3, 2);
+    ep_mat again = random_mat(EP_DOUBLE, m, n + 2, 1), third = random_mat(EP_DOUBLE, m, n + 2, 1);
+    const ep_mat A = ep_mat_cols(&all, 1, n), B = ep_mat_cols(&again, 1, n);
+    const ep_mat U = ep_mat_cols(&wide, 2, k);
+    ep_mat Vt = random_mat(EP_DOUBLE, k, n, 3), S, G, P;
+    double *sigma = ep_alloc(k, sizeof *sigma), *alone = ep_alloc(k, sizeof *alone);
+    CHECK_OK(ep_mat_new(&S, EP_DOUBLE, m, n));
+    CHECK_OK(ep_mat_new(&G, EP_DOUBLE, k, k));
+    CHECK_OK(ep_mat_svd(&U, sigma, &Vt, &A));
+    CHECK_OK(ep_mat_svd(NULL, alone, NULL, &B));
+    for (ptrdiff_t i = 0; i < k; i++) {
+      CHECK_NEAR(sigma[i], alone[i], 1e-13 * sigma[0]);
+      assert_true(sigma[i] >= 0 && (i == 0 || sigma[i] <= sigma[i - 1]));
+    }
+    for (int side = 0; side < 2; side++) {
+      ep_mat_mul(&G, 1, side ? &Vt : &U, side ? EP_N : EP_T, side ? &Vt : &U, side ? EP_T : EP_N,
+                 0);
+      for (ptrdiff_t i = 0; i < k * k; i++) CHECK_NEAR(*ep_d(&G, 0, i), i % k == i / k, 1e-13);
+    }
+    for (ptrdiff_t i = 0; i < m * k; i++) *ep_d(&U, i / k, i % k) *= sigma[i % k];
+    const ep_mat C = ep_mat_cols(&third, 1, n);
+    ep_mat_mul(&S, 1, &U, EP_N, &Vt, EP_N, 0);
+    CHECK_NEAR(mat_gap(&S, &C), 0, 1e-13 * sigma[0]);
+    if (m >= n) {
+      CHECK_OK(ep_mat_new(&P, EP_DOUBLE, n, n));
+      ep_mat_mul(&G, 1, &C, EP_T, &C, EP_N, 0);
+      CHECK_OK(ep_mat_triangle(&C));
+      const ep_mat R = ep_mat_rows(&C, 0, n);
+      ep_mat_mul(&P, 1, &R, EP_T, &R, EP_N, 0);
+      CHECK_NEAR(mat_gap(&P, &G), 0, 1e-13 * sigma[0] * sigma[0]);
+      for (ptrdiff_t i = 0; i < n * n; i++)
+        assert_true(i / n <= i % n || *ep_d(&R, i / n, i % n) == 0);
+      ep_mat_free(&P);
+    }
+    ep_mat *const used[] = {&all, &again, &third, &wide, &Vt, &S, &G};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) ep_mat_free(used[i]);
+    ep_release(sigma);
+    ep_release(alone);
+  }
+}
+
 /* RankMe: r equal singular values have rank r; a zero matrix has none. */
 static void rankme(void **state) {
   (void)state;
@@ -185,9 +233,11 @@ static void memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products), cmocka_unit_test(skinny), cmocka_unit_test(times_product),
-      cmocka_unit_test(sums),     cmocka_unit_test(views),  cmocka_unit_test(factorisations),
-      cmocka_unit_test(rankme),   cmocka_unit_test(memory),
+      cmocka_unit_test(products),        cmocka_unit_test(skinny),
+      cmocka_unit_test(times_product),   cmocka_unit_test(sums),
+      cmocka_unit_test(views),           cmocka_unit_test(factorisations),
+      cmocka_unit_test(singular_values), cmocka_unit_test(rankme),
+      cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
