@@ -17,6 +17,7 @@
 #include <eigenpair/options.h>
 #include <eigenpair/packed.h>
 #include <eigenpair/pairs.h>
+#include <eigenpair/probe.h>
 #include <eigenpair/random.h>
 #include <eigenpair/run.h>
 #include <eigenpair/squared.h>
