@@ -19,7 +19,7 @@ const char *ep_standardise_name(int i);
   X(S, REAL, holdout, "0.2", 0.001, 0.999, NULL,                                                 \
     "without a test embedding: share of the points kept for testing, drawn with --seed")         \
   X(S, REAL, ridge, "1e-4", 0, 1e12, NULL, "linear: penalty ridge/2 |W|^2 beside the mean loss") \
-  X(S, REAL, cost, "1", 1e-12, 1e12, NULL, "svm: weight of the sum of squared hinges")           \
+  X(S, REAL, cost, "0.01", 1e-12, 1e12, NULL, "svm: weight of the sum of squared hinges")        \
   X(S, REAL, tolerance, "1e-4", 1e-9, 0.5, NULL,                                                 \
     "linear, svm: stop when the gradient is this small a part of what it was at the start")      \
   X(S, INT, iterations, "1000", 1, 1e6, NULL, "linear: at most so many iterations")              \
@@ -89,7 +89,8 @@ typedef struct {
   char collapse[160]; /* a sentence that says whether, and how */
 } ep_metrics;
 
-/* `positives` (NULL: none) has the positive of row i of E in row i. Collapsed means: the points' spread is below 1e-4 of
- * their length, or their effective rank is below a tenth of what Z dimensions and n points allow (or below 1.05). */
+/* `positives` (NULL: none) has the positive of row i of E in row i. Collapsed means one of three things: the points' spread is
+ * below 1e-4 of their length; they lie on a line (effective rank below 1.05); both ranks are below a tenth of what Z
+ * dimensions and n points allow. */
 ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
                         const ep_metrics_config *config, const ep_run_config *run);

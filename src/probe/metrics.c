@@ -154,8 +154,10 @@ static ep_status spread(ep_metrics *out, double *tightness, ep_work *work, const
 
 static void conclude(ep_metrics *m, double tightness) {
   const ptrdiff_t most = m->dimensions < m->points - 1 ? m->dimensions : m->points - 1;
-  const double least = most / 10. > 1.05 ? most / 10. : 1.05;
-  const bool same = tightness<1e-4, flat = most> 1 && m->effective_rank < least;
+  const double least = 0.1 * (double)most;
+  const bool line = m->effective_rank < 1.05;
+  const bool same = tightness < 1e-4;
+  const bool flat = most > 1 && (line || (m->effective_rank < least && m->rankme < least));
   m->collapsed = same || flat;
   if (same)
     snprintf(m->collapse, sizeof m->collapse,
