@@ -307,9 +307,9 @@ static ep_status report(const probe_work *w, setup_probe *s) {
 
 static ep_status probe(probe_work *w, setup_probe *s) {
   EP_TRY(read_all(w, s));
-  if (w->labels) EP_TRY(run_probes(w, s));
   EP_TRY(ep_metrics_of(&w->metrics, &w->E, w->positives.data ? &w->positives : NULL, &s->metrics,
                        &s->run));
+  if (w->labels) EP_TRY(run_probes(w, s));
   return report(w, s);
 }
 

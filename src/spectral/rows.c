@@ -6,16 +6,23 @@
 
 ep_rows ep_rows_all(const ep_mat *X) { return (ep_rows){.X = X, .count = X->rows}; }
 
+static void widen(double *restrict y, const float *restrict x, ptrdiff_t n) {
+  for (ptrdiff_t j = 0; j < n; j++) y[j] = (double)x[j];
+}
+
+static void adjust(double *restrict y, const double *restrict shift, const double *restrict scale,
+                   ptrdiff_t n) {
+  for (ptrdiff_t j = 0; j < n; j++) y[j] = (y[j] - shift[j]) * scale[j];
+}
+
 void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
   const ep_mat *X = rows->X;
   for (ptrdiff_t i = 0; i < to->rows; i++) {
     const ptrdiff_t r = rows->index ? rows->index[first + i] : first + i;
     double *y = ep_d(to, i, 0);
     if (X->prec == EP_DOUBLE) memcpy(y, ep_d(X, r, 0), (size_t)X->cols * sizeof *y);
-    else
-      for (ptrdiff_t j = 0; j < X->cols; j++) y[j] = (double)*ep_s(X, r, j);
-    for (ptrdiff_t j = 0; rows->shift && j < X->cols; j++) y[j] -= rows->shift[j];
-    for (ptrdiff_t j = 0; rows->scale && j < X->cols; j++) y[j] *= rows->scale[j];
+    else widen(y, ep_s(X, r, 0), X->cols);
+    if (rows->shift) adjust(y, rows->shift, rows->scale, X->cols);
   }
 }
 

@@ -3,7 +3,7 @@
 #include <eigenpair/matrix.h>
 #include <stdbool.h>
 
-/* Row i is (x_r - shift) * scale with r = index[i]. NULL: r = i, shift = 0, scale = 1. */
+/* Row i is (x_r - shift) * scale with r = index[i]. index NULL: r = i; shift and scale NULL: x_r as it is. */
 typedef struct {
   const ep_mat *X;
   ptrdiff_t count;

@@ -162,7 +162,7 @@ static void newton(double *W, const sample *s, double ridge) {
 static ep_probe_config settings(void) {
   ep_probe_config config;
   ep_options_default(ep_probe_options, &config);
-  config.tolerance = 1e-8; /* of the gradient: where the loss no longer tells two steps apart */
+  config.tolerance = 1e-7; /* of the gradient: where the loss no longer tells two steps apart */
   return config;
 }
 
@@ -174,16 +174,16 @@ static void minimum(void **state) {
   ep_probe_config config = settings();
   ep_probe_result info = {0};
   make(&s, EP_DOUBLE);
-  config.ridge = 0.01;
+  config.ridge = 0.1;
   const ep_probe_task task = {.train = s.part, .classes = K, .config = &config, .run = the_run()};
   CHECK_OK(ep_linear_fit(&found, &info, &s.work, &task));
   assert_true(info.converged && info.iterations > 3 && info.iterations < 200);
-  newton(W, &s, 0.01);
+  newton(W, &s, 0.1);
   for (int k = 0; k < SIZE; k++) {
-    CHECK_NEAR(*ep_d(&found, 0, k), W[k], 1e-6);
+    CHECK_NEAR(*ep_d(&found, 0, k), W[k], 2e-6);
     top = fmax(top, fabs(W[k]));
   }
-  assert_true(top > 0.5); /* it went somewhere */
+  assert_true(top > 0.3); /* it went somewhere */
   config.iterations = 2;
   CHECK_OK(ep_linear_fit(&found, &info, &s.work, &task));
   assert_true(!info.converged && info.iterations <= 3);
