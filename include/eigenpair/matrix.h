@@ -65,8 +65,12 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
 /* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with
  * a non-negative diagonal. */
 ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
-/* A (m x n, double, m >= n) = U diag(sigma) V': U in place, sigma falling; the rows of Vt (n x n) are right vectors. */
-ep_status ep_mat_svd(const ep_mat *A, double *sigma, const ep_mat *Vt);
+/* A (m x n, double, m >= n) -> its first n rows become R, upper triangular with R'R = A'A; the others are scratch.
+ * A QR factorisation without Q. */
+ep_status ep_mat_triangle(const ep_mat *A);
+/* A (m x n, double) = U diag(sigma) Vt, sigma falling, k = min(m, n) of them; U (m x k), Vt (k x n). A is scratch
+ * afterwards. U and Vt may both be NULL: values only. */
+ep_status ep_mat_svd(const ep_mat *U, double *sigma, const ep_mat *Vt, const ep_mat *A);
 
 /* A (symmetric positive definite, double) -> its lower Cholesky factor L, A = LL'; zeros above. */
 ep_status ep_mat_cholesky(const ep_mat *A);
