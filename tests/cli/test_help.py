@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "data"]
+COMMANDS = ["fit", "embed", "ntk", "report", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -19,6 +19,7 @@ DEFAULTS = {
             "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
+    "report": {"out": "report"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
 }
 # options of interface.md without a default value
@@ -27,6 +28,7 @@ OTHERS = {
            "resume json progress",
     "embed": "data labels image labels-out json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
+    "report": "json progress",
     "data": "data labels image out labels-out json progress",
 }
 
