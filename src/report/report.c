@@ -79,6 +79,7 @@ ep_status ep_report_write(const char *folder, const json_t *document) {
   char figures[1024], page[1024];
   size_t i, k;
   const json_t *s, *f;
+  EP_CHECK(*folder, EP_ERR_ARG, "the name of the report's folder is empty");
   EP_TRY(ep_report_check(document));
   EP_TRY(path_in(figures, folder, "figures", ""));
   EP_TRY(path_in(page, folder, "report.html", ""));
