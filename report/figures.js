@@ -33,7 +33,10 @@ export function csv(figure) {
   return [COLUMNS, ...rows(figure).map((r) => COLUMNS.map((c) => r[c]))].map((r) => `${r.map(cell).join(',')}\n`).join('');
 }
 
-export const panels = (figure) => [...new Set(figure.series.map((s) => s.panel || ''))];
+export function panels(figure) {
+  const names = [...new Set(figure.series.map((s) => s.panel || ''))];
+  return names.length ? names : [''];
+}
 
 // 12,000 and 0.0123; far from 1, 1.23e-7
 export function number(x, how) {
@@ -72,12 +75,11 @@ function axisOf(figure, name, drawn) {
     .concat(rulesOf(figure).filter((r) => r.axis === name).map((r) => r.value)).filter((v) => shown(v, axis));
   const channel = { type: 'quantitative', title: axis.title, scale: { zero: false }, axis: { tickCount: 6 } };
   if (!axis.log || !values.length) return channel;
-  let [lo, hi] = values.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, 0]);
-  const room = Math.max((hi / lo) ** 0.04, 1.1);
-  lo /= room;
-  hi *= room;
-  channel.scale = { type: 'log', domain: [lo, hi], nice: false };
-  const ticks = logTicks([lo, hi]);
+  const [least, most] = values.map(Math.log10).reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+  const room = Math.max(0.04 * (most - least), 0.04);
+  const domain = [Math.max(10 ** (least - room), Number.MIN_VALUE), Math.min(10 ** (most + room), Number.MAX_VALUE)];
+  channel.scale = { type: 'log', domain, nice: false };
+  const ticks = logTicks(domain);
   if (ticks) {
     channel.axis = { values: ticks.values, labelOverlap: 'greedy',
       labelExpr: `${JSON.stringify(ticks.labels)}[indexof(${JSON.stringify(ticks.values)}, datum.value)]` };
@@ -100,13 +102,18 @@ const tooltip = { field: 'tip' }, colour = (field, domain, theme, legend) => (
   { field, type: 'nominal', scale: { domain, range: theme.colours }, legend });
 const shape = (field, domain, legend) => ({ field, type: 'nominal', scale: { domain, range: SHAPES }, legend });
 
-function lineLayers(figure, drawn, x, y, theme) {
+// The widths that words of a legend take, by and large.
+const legendWidths = (words) => words.map((w) => 7 * w.length + 40);
+
+function lineLayers(figure, drawn, x, y, theme, width) {
   const names = (dashed) => [...new Set(figure.series.filter((s) => !!s.dashed === dashed).map((s) => s.name))];
   const measured = names(false), theory = names(true);
   const many = new Set(figure.series.filter((s) => s.x.length > FEW).map((s) => s.name));
   const [solid, dashed] = [false, true].map((d) => drawn.filter((r) => r.dashed === d));
   const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } }, order = { field: 'order', type: 'quantitative' };
-  const legend = measured.length + theory.length > 1 ? { title: null, padding: theory.length ? 3 : 0 } : null; // as high as the dashes
+  const fit = (words) => Math.max(1, Math.floor(width / Math.max(...legendWidths(words))));
+  const several = measured.length + theory.length > 1;
+  const legend = several ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } : null; // as high as the dashes
   const color = colour('series', measured, theme, legend);
   const floor = (r) => (shown(r.low, figure.y) ? r.low : y.scale.domain[0]); // a bar that leaves a log axis below
   const bars = solid.filter((r) => r.low !== null && shown(r.high, figure.y)).map((r) => ({ ...r, low: floor(r) }));
@@ -114,7 +121,7 @@ function lineLayers(figure, drawn, x, y, theme) {
     ...layer(solid, { type: 'line', strokeWidth: 2, invalid: 'break-paths-filter-domains' }, { ...place, order, color }),
     ...layer(dashed, { type: 'line', color: theme.soft, strokeWidth: 1.5, invalid: 'break-paths-filter-domains' }, {
       ...place, order, strokeDash: { field: 'series', type: 'nominal', scale: { domain: theory, range: DASHES },
-        legend: legend && { title: null, symbolType: 'stroke', symbolSize: 300 } } }),
+        legend: legend && { title: null, columns: fit(theory), symbolType: 'stroke', symbolSize: 300 } } }),
     ...layer(bars, { type: 'errorbar', opacity: 1, ticks: { size: 8 }, thickness: 1.5 }, {
       x: place.x, y: { field: 'low', ...y }, y2: { field: 'high' }, color }),
     ...layer(solid.filter((r) => r.y !== null).map((r) => ({ ...r, many: many.has(r.series) })),
@@ -162,22 +169,26 @@ function panelSpec(figure, panel, theme, size) {
   const x = axisOf(figure, 'x', drawn), y = axisOf(figure, 'y', drawn);
   const layers = figure.kind === 'scatter'
     ? scatterLayers(figure, drawn, x, y, theme, Math.max(2, Math.floor(size.width / 60)))
-    : lineLayers(figure, drawn, x, y, theme);
-  return { width: size.width, height: size.height, layer: [...layers, ...ruleLayers(figure, drawn, x, y, theme)] };
+    : lineLayers(figure, drawn, x, y, theme, size.width - 60);
+  const nothing = { data: { values: [{}] }, mark: { type: 'text', text: 'no numbers to show', color: theme.soft } };
+  return { ...size, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme)] };
 }
 
-function configOf(theme) {
+// Legends stand side by side where there is room, else one above the other.
+function configOf(theme, figure, width) {
+  const needed = legendWidths([...new Set(figure.series.map((s) => s.name))]).reduce((a, b) => a + b, 0);
   const words = { labelColor: theme.soft, titleColor: theme.ink, labelFontSize: 12, titleFontSize: 13, titleFontWeight: 500 };
   return { font: theme.font, background: null, aria: false, view: { stroke: null }, text: { fontSize: 12 },
     title: { color: theme.ink, fontSize: 13, fontWeight: 600 },
     axis: { ...words, labelFlush: false, gridColor: theme.line, domainColor: theme.soft, tickColor: theme.soft, titlePadding: 10, domain: false, ticks: false, labelPadding: 6 },
-    legend: { ...words, orient: 'top', direction: 'horizontal', symbolSize: 90, labelLimit: 260, symbolStrokeWidth: 2, columnPadding: 16 } };
+    legend: { ...words, orient: 'top', direction: 'horizontal', symbolSize: 90, labelLimit: 260, symbolStrokeWidth: 2, columnPadding: 16,
+      layout: { top: { anchor: 'start', direction: needed > width - 60 ? 'vertical' : 'horizontal', margin: 4 } } } };
 }
 
 // One panel of a given size, or with `panel` undefined all of them side by side.
 export function specOf(figure, theme, { panel, width, height }) {
   const names = panels(figure), one = panel !== undefined || names.length === 1;
-  const base = { description: figure.alt, config: configOf(theme) };
+  const base = { description: figure.alt, config: configOf(theme, figure, width) };
   if (one) {
     return { ...base, autosize: { type: 'fit', contains: 'padding' }, ...panelSpec(figure, panel ?? names[0], theme, { width, height }) };
   }

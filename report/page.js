@@ -122,14 +122,15 @@ function numbers(figure) {
 
 function plot(figure) {
   const names = panels(figure), several = names.length > 1;
-  const canvas = el('div', { class: 'canvas', role: 'img', 'aria-label': figure.alt });
+  const holder = el('div', null); // vega writes roles of its own there
+  const canvas = el('div', { class: 'canvas', role: 'img', 'aria-label': figure.alt }, holder);
   let view, panel = names[0], width = 0;
   const draw = () => {
     width = canvas.clientWidth;
     if (!width) return null;
     const old = view;
     const height = figure.kind === 'scatter' ? Math.min(Math.max(width * 0.75, 300), 460) : Math.min(Math.max(width * 0.62, 280), 400);
-    view = viewOf(specOf(figure, PAGE, { panel, width, height }), { renderer: 'svg', container: canvas, hover: true, tooltip: showTip });
+    view = viewOf(specOf(figure, PAGE, { panel, width, height }), { renderer: 'svg', container: holder, hover: true, tooltip: showTip });
     canvas.dataset.panel = panel;
     return view.runAsync().then(() => old?.finalize());
   };
