@@ -11,8 +11,19 @@ const here = dirname(fileURLToPath(import.meta.url));
 const { buildSync } = createRequire(join(modules, 'x'))('esbuild');
 const read = (name) => readFileSync(join(here, name), 'utf8');
 
-const built = buildSync({ entryPoints: [join(here, 'page.js')], nodePaths: [modules], bundle: true, minify: true, write: false,
-  format: 'iife', globalName: 'eigenpairReport', target: 'es2022', legalComments: 'none', metafile: true, logLevel: 'warning' });
+const built = buildSync({
+  entryPoints: [join(here, 'page.js')],
+  nodePaths: [modules],
+  bundle: true,
+  minify: true,
+  write: false,
+  format: 'iife',
+  globalName: 'eigenpairReport',
+  target: 'es2022',
+  legalComments: 'none',
+  metafile: true,
+  logLevel: 'warning',
+});
 const program = built.outputFiles[0].text;
 const style = read('report.css');
 if (/<\/script|<!--/i.test(program) || /<\//.test(style)) throw new Error('text that would end its own element');
@@ -29,7 +40,9 @@ function licenceOf(name) {
 }
 
 function licences() {
-  const inside = Object.keys(built.metafile.inputs).map((f) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(f)?.[1]);
+  const inside = Object.keys(built.metafile.inputs).map(
+    (f) => /node_modules\/((?:@[^/]+\/)?[^/]+)\/(?!.*node_modules\/)/.exec(f)?.[1],
+  );
   const texts = new Map();
   for (const name of [...new Set(inside.filter(Boolean))].sort()) {
     const { about, text } = licenceOf(name);
@@ -42,7 +55,9 @@ const hash = (text) => `'sha256-${createHash('sha256').update(text).digest('base
 const escape = (text) => text.replace(/[&<>]/g, (c) => ({ '&': '&amp;', '<': '&lt;', '>': '&gt;' })[c]);
 const parts = {
   POLICY: `default-src 'none'; script-src ${hash(program)}; style-src ${hash(style)}; base-uri 'none'; form-action 'none'`,
-  STYLE: style, LICENCES: escape(licences()), PROGRAM: program,
+  STYLE: style,
+  LICENCES: escape(licences()),
+  PROGRAM: program,
 };
 const page = read('template.html').replace(/@(POLICY|STYLE|LICENCES|PROGRAM)@/g, (_, name) => parts[name]);
 if (page.split('@DOCUMENT@').length !== 2) throw new Error('there must be one place for the document');

@@ -18,7 +18,9 @@ function whole(path, write) {
 }
 
 function png(svg, to) {
-  const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white', '--output', to, svg], { encoding: 'utf8' });
+  const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white', '--output', to, svg], {
+    encoding: 'utf8',
+  });
   if (done.status !== 0) throw done.error || new Error(done.stderr.trim());
 }
 
