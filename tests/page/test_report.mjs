@@ -40,13 +40,9 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-// A page that must not complain, ask for anything, or pop anything up; closed behind `use`.
-async function opened(use, options = {}, url = pathToFileURL(join(folder, 'sample/report.html')).href) {
-  const context = await browser.newContext({
-    viewport: { width: 1200, height: 900 },
-    acceptDownloads: true,
-    ...options,
-  });
+// A page that must not complain, ask for anything, or pop anything up -> page, context, its complaints so far.
+async function open(options = {}, url = pathToFileURL(join(folder, 'sample/report.html')).href) {
+  const context = await browser.newContext({ viewport: { width: 1200, height: 900 }, ...options });
   const page = await context.newPage();
   const bad = [];
   page.on('console', (m) => bad.push(`${m.type()}: ${m.text()}`));
@@ -68,10 +64,25 @@ async function opened(use, options = {}, url = pathToFileURL(join(folder, 'sampl
   await page.waitForFunction(
     () => document.querySelectorAll('.canvas').length === document.querySelectorAll('.canvas svg').length,
   );
+  return { page, context, complaints: async () => [...bad, ...(await page.evaluate(() => window.violations))] };
+}
+
+// A page of its own for a test that changes it.
+async function opened(use, options, url) {
+  const { page, context, complaints } = await open(options, url);
   await use(page, context);
-  bad.push(...(await page.evaluate(() => window.violations)));
+  const bad = await complaints();
   await context.close();
   assert.deepEqual(bad, []);
+}
+
+// One page for all tests that only look.
+let shared;
+async function looking(use) {
+  shared ||= open();
+  const { page, complaints } = await shared;
+  await use(page);
+  assert.deepEqual(await complaints(), []);
 }
 
 // Points that are drawn: those of the layer of symbols.
@@ -154,7 +165,7 @@ function lab(rgb) {
 // ---- what is shown
 
 test('everything of the document is there, and nothing is asked of a network', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     assert.equal(await page.title(), sample.title);
     assert.equal(await page.locator('h1').innerText(), sample.title);
     assert.equal(await page.locator('html').getAttribute('lang'), 'en');
@@ -174,7 +185,7 @@ test('everything of the document is there, and nothing is asked of a network', (
   }));
 
 test('the verdict and the methods are on the first screen', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     for (const selector of ['.verdict', 'main table']) {
       const box = await page.locator(selector).first().boundingBox();
       assert.ok(box.y + box.height < 900, `${selector} ends at ${box.y + box.height}`);
@@ -182,7 +193,7 @@ test('the verdict and the methods are on the first screen', () =>
   }));
 
 test('numbers of the table are those of result.json', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     const result = JSON.parse(readFileSync(join(folder, 'sample/result.json'), 'utf8'));
     const rows = await page
       .locator('main table')
@@ -206,7 +217,7 @@ test('numbers of the table are those of result.json', () =>
   }));
 
 test('every figure is drawn: a symbol a point, axes, dashes, bars, rules', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     for (const f of figures) {
       const first = f.series[0].panel;
       const solid = f.series.filter((s) => s.panel === first && !s.dashed);
@@ -225,7 +236,7 @@ test('every figure is drawn: a symbol a point, axes, dashes, bars, rules', () =>
   }));
 
 test('places on a log axis are right', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     const f = figures.find((g) => g.name === 'drift');
     const at = await page.locator('#figure-drift svg .mark-symbol.role-mark path').evaluateAll((all) =>
       all.map((e) => {
@@ -305,7 +316,7 @@ test('all controls are reached by the tab key, the skip link first, and show it'
   }));
 
 test('CSV has the numbers of the figure', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     for (const f of figures) {
       const download = await savedBy(page, `Numbers of ${f.title} as CSV`);
       assert.equal(download.suggestedFilename(), `${f.name}.csv`);
@@ -318,14 +329,14 @@ test('CSV has the numbers of the figure', () =>
   }));
 
 test('SVG stands alone, result.json is exact', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     const text = await textOf(await savedBy(page, `${figures[0].title} as SVG`));
     assert.ok(text.startsWith('<svg') && !text.includes('var(') && text.includes('tolerance'));
     assert.deepEqual(JSON.parse(await textOf(await savedBy(page, 'Download result.json'))), sample.result);
   }));
 
 test('pointing at a point says its numbers', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     await page.locator('#figure-drift .mark-symbol.role-mark path').first().hover();
     const tip = page.locator('.tip');
     await tip.waitFor({ state: 'visible' });
@@ -490,7 +501,7 @@ test('on paper: light, without controls, with all words', () =>
   ));
 
 test('every figure has its words, every heading its level', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     for (const f of figures) {
       const figure = page.locator(`#figure-${f.name}`);
       assert.equal(await figure.getByRole('img').first().getAttribute('aria-label'), f.alt);
@@ -506,7 +517,7 @@ test('every figure has its words, every heading its level', () =>
   }));
 
 test('the policy forbids what the page does not need', () =>
-  opened(async (page) => {
+  looking(async (page) => {
     const policy = await page.locator('meta[http-equiv]').getAttribute('content');
     assert.match(policy, /default-src 'none'/);
     assert.doesNotMatch(policy, /unsafe|https?:|\*/);
