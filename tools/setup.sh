@@ -10,7 +10,7 @@ if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>
   exit 1
 fi
 # A package may be provided by another: some builds of nodejs bring npm, and Debian's own would not install beside them.
-provided=$(dpkg-query -W -f '${Status} ${Package}, ${Provides}\n' | sed -n 's/^install ok installed//p' | tr -d ' ' | tr ',\n' '  ')
+provided=$(dpkg-query -W -f '${Status} ${Package}, ${Provides}\n' | sed -n 's/^[a-z]* ok installed//p' | tr -d ' ' | tr ',\n' '  ')
 missing=
 for p in $wanted; do
   case " $provided " in *" $p "*) ;; *) missing="$missing $p" ;; esac
