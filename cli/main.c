@@ -9,6 +9,7 @@ static const command commands[] = {
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
     {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
      help_probe},
+    {"report", "make the report page of a saved document again", cmd_report, help_report},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -22,6 +22,7 @@
 #include <eigenpair/probe.h>
 #include <eigenpair/random.h>
 #include <eigenpair/retraction.h>
+#include <eigenpair/report.h>
 #include <eigenpair/run.h>
 #include <eigenpair/squared.h>
 #include <eigenpair/status.h>

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "probe", "data"]
+COMMANDS = ["fit", "embed", "ntk", "probe", "report", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -24,6 +24,7 @@ DEFAULTS = {
     "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "cost": "0.01",
               "tolerance": "1e-4", "iterations": "1000", "neighbours": "20", "temperature": "0.07",
               "uniformity-points": "10000", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+    "report": {"out": "report"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
 }
 # options of interface.md without a default value
@@ -33,6 +34,7 @@ OTHERS = {
     "embed": "data labels image labels-out normalise json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
+    "report": "json progress",
     "data": "data labels image out labels-out json progress",
 }
 
