@@ -19,6 +19,7 @@
 #include <eigenpair/options.h>
 #include <eigenpair/packed.h>
 #include <eigenpair/pairs.h>
+#include <eigenpair/powerlaw.h>
 #include <eigenpair/probe.h>
 #include <eigenpair/random.h>
 #include <eigenpair/retraction.h>
