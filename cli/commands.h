@@ -17,6 +17,8 @@ ep_status cmd_ntk(int argc, char **argv);
 void help_ntk(FILE *to);
 ep_status cmd_probe(int argc, char **argv);
 void help_probe(FILE *to);
+ep_status cmd_compare(int argc, char **argv);
+void help_compare(FILE *to);
 ep_status cmd_report(int argc, char **argv);
 void help_report(FILE *to);
 ep_status cmd_data(int argc, char **argv);

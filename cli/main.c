@@ -6,6 +6,8 @@
 static const command commands[] = {
     {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
     {"embed", "apply a model to data", cmd_embed, help_embed},
+    {"compare", "may training be replaced, by what, from which width on: verdict and report",
+     cmd_compare, help_compare},
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
     {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
      help_probe},
