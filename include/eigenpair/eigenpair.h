@@ -18,6 +18,7 @@
 #include <eigenpair/packed.h>
 #include <eigenpair/pairs.h>
 #include <eigenpair/random.h>
+#include <eigenpair/retraction.h>
 #include <eigenpair/run.h>
 #include <eigenpair/squared.h>
 #include <eigenpair/status.h>

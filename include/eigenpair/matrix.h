@@ -60,6 +60,8 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
 /* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with
  * a non-negative diagonal. */
 ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
+/* A (m x n, double, m >= n) = U diag(sigma) V': U in place, sigma falling; the rows of Vt (n x n) are right vectors. */
+ep_status ep_mat_svd(const ep_mat *A, double *sigma, const ep_mat *Vt);
 
 /* A (symmetric positive definite, double) -> its lower Cholesky factor L, A = LL'; zeros above. */
 ep_status ep_mat_cholesky(const ep_mat *A);

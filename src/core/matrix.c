@@ -150,6 +150,29 @@ ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R) {
   return st;
 }
 
+/* Row-major A read as column-major is A' = V diag(sigma) U'. */
+static ep_status svd(ep_work *work, const ep_mat *A, double *sigma, const ep_mat *Vt) {
+  const int m = (int)A->rows, n = (int)A->cols;
+  ep_mat U;
+  EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, m, n));
+  const int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', n, m, A->data, (int)A->ld, sigma, Vt->data,
+                                  (int)Vt->ld, U.data, n);
+  EP_CHECK(info == 0, EP_ERR_NUMERIC, "singular values of a %d x %d matrix: dgesdd info %d", m, n,
+           info);
+  ep_mat_copy(A, &U);
+  return EP_OK;
+}
+
+ep_status ep_mat_svd(const ep_mat *A, double *sigma, const ep_mat *Vt) {
+  assert(A->prec == EP_DOUBLE && Vt->prec == EP_DOUBLE && A->rows >= A->cols);
+  assert(Vt->rows == A->cols && Vt->cols == A->cols);
+  if (A->cols == 0) return EP_OK;
+  ep_work work = {0};
+  const ep_status st = svd(&work, A, sigma, Vt);
+  ep_work_free(&work);
+  return st;
+}
+
 ep_status ep_mat_cholesky(const ep_mat *A) {
   assert(A->rows == A->cols && A->prec == EP_DOUBLE);
   const int info = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', (int)A->rows, A->data, (int)A->ld);

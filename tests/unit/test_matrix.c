@@ -145,6 +145,39 @@ static void factorisations(void **state) {
   ep_mat_free(&S);
 }
 
+/* A = U diag(sigma) V' with orthonormal U and V, sigma falling; sigma^2 are the eigenvalues of A'A. Square, tall, and a
+ * view inside of a larger matrix. */
+static void singular_values(void **state) {
+  (void)state;
+  for (ptrdiff_t m = 4; m < 10; m += 5)
+    for (int view = 0; view < 2; view++) {
+      enum { N = 4 };
+      ep_mat A = random_mat(EP_DOUBLE, m, N, 1), big = random_mat(EP_DOUBLE, m, N + 3, 2), Vt, G, S;
+      ep_mat U = view ? ep_mat_cols(&big, 2, N) : ep_mat_view(EP_DOUBLE, m, N, big.data);
+      double sigma[N], lambda[N];
+      CHECK_OK(ep_mat_new(&Vt, EP_DOUBLE, N, N));
+      CHECK_OK(ep_mat_new(&G, EP_DOUBLE, N, N));
+      CHECK_OK(ep_mat_new(&S, EP_DOUBLE, m, N));
+      ep_mat_copy(&U, &A);
+      CHECK_OK(ep_mat_svd(&U, sigma, &Vt));
+      for (int turn = 0; turn < 2; turn++) {
+        if (turn) ep_mat_mul(&G, 1, &Vt, EP_N, &Vt, EP_T, 0);
+        else ep_mat_mul(&G, 1, &U, EP_T, &U, EP_N, 0);
+        for (int i = 0; i < N; i++)
+          for (int j = 0; j < N; j++) CHECK_NEAR(*ep_d(&G, i, j), i == j, 1e-14);
+      }
+      ep_mat_mul(&G, 1, &A, EP_T, &A, EP_N, 0);
+      CHECK_OK(ep_mat_eig_sym(&G, lambda));
+      for (int k = 0; k < N; k++) {
+        CHECK_CLOSE(sigma[k] * sigma[k], lambda[N - 1 - k], 1e-13);
+        for (ptrdiff_t i = 0; i < m; i++) *ep_d(&U, i, k) *= sigma[k];
+      }
+      ep_mat_mul(&S, 1, &U, EP_N, &Vt, EP_N, 0);
+      CHECK_NEAR(mat_gap(&S, &A), 0, 1e-13);
+      for (int i = 0; i < 5; i++) ep_mat_free((ep_mat *[]){&A, &big, &Vt, &G, &S}[i]);
+    }
+}
+
 /* RankMe: r equal singular values have rank r; a zero matrix has none. */
 static void rankme(void **state) {
   (void)state;
@@ -185,9 +218,11 @@ static void memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(products), cmocka_unit_test(skinny), cmocka_unit_test(times_product),
-      cmocka_unit_test(sums),     cmocka_unit_test(views),  cmocka_unit_test(factorisations),
-      cmocka_unit_test(rankme),   cmocka_unit_test(memory),
+      cmocka_unit_test(products),        cmocka_unit_test(skinny),
+      cmocka_unit_test(times_product),   cmocka_unit_test(sums),
+      cmocka_unit_test(views),           cmocka_unit_test(factorisations),
+      cmocka_unit_test(singular_values), cmocka_unit_test(rankme),
+      cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
