@@ -6,9 +6,11 @@
 #include <eigenpair/augment.h>
 #include <eigenpair/claim.h>
 #include <eigenpair/dataset.h>
+#include <eigenpair/descent.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/kernel.h>
+#include <eigenpair/linear.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
 #include <eigenpair/network.h>
