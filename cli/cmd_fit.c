@@ -57,7 +57,12 @@ static ep_status check_files(const ep_setup *setup) {
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   const ep_net_shape *n = &m->net.shape;
   ep_objective objective;
-  if (ep_objective_parse(&objective, &s->objective)) return; /* it was read once already */
+  ep_objective_config config = s->objective;
+  ep_net_config net = s->net; /* the model's own settings say what a method made of the options */
+  if (ep_options_from_json(ep_objective_options, &config, m->config) ||
+      ep_options_from_json(ep_net_options, &net, m->config) ||
+      ep_objective_parse(&objective, &config))
+    return; /* it was read once already */
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->pair.anchors);
   print_count(stdout, (double)info->anchors);
   printf(" anchors, ");
@@ -65,7 +70,7 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf(" distinct points of dimension %td\n", info->dimension);
   if (m->net.theta.data) {
     printf("network  %td", n->inputs);
-    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
+    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, net.activation);
     printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
   } else
     printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",

@@ -17,6 +17,8 @@ static const struct {
      ep_fit_kernel, false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
      false},
+    {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
+     ep_fit_linear, false},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
