@@ -7,6 +7,7 @@
 #include <eigenpair/claim.h>
 #include <eigenpair/dataset.h>
 #include <eigenpair/descent.h>
+#include <eigenpair/dynamics.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/kernel.h>
