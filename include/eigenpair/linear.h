@@ -41,7 +41,8 @@ typedef struct {
  * by a term that is 0 inside. */
 ep_status ep_linear_flow(const ep_mat *q, ep_linear_info *info, const double *lambda, double t,
                          double tolerance);
-/* Equation 11 of the paper, q <- q - rate [ .. ], `count` times: half the speed, a step is the time rate / 2. */
+/* Equation 11 of the paper, q <- q - rate [ .. ], `count` times: half the speed, a step is the time rate / 2. Steps may
+ * overshoot |q|_2 = 1 a little; to diverge is an error. */
 ep_status ep_linear_steps(const ep_mat *q, const double *lambda, double rate, long count);
 /* z = 1, exactly: the direction is exp(-Lam s) q(0) with ds = 2 (2 - |q|^2) dt. */
 ep_status ep_linear_exact(const ep_mat *q, const double *lambda, double t);

@@ -8,6 +8,7 @@
 typedef struct {
   const double *lambda;
   double top;       /* max |lambda| */
+  double positive;  /* max lambda, or 0 */
   ptrdiff_t d, z;   /* of q */
   ep_mat L;         /* (d, z) Lam q */
   ep_mat G, S, H;   /* (z, z) q'q, 2 I - q'q, and what q is multiplied with from the right */
@@ -19,7 +20,10 @@ typedef struct {
 static ep_status new_flow(flow *f, ep_work *work, const ep_mat *q, const double *lambda) {
   const ptrdiff_t d = q->rows, z = q->cols;
   *f = (flow){.lambda = lambda, .d = d, .z = z};
-  for (ptrdiff_t i = 0; i < d; i++) f->top = fmax(f->top, fabs(lambda[i]));
+  for (ptrdiff_t i = 0; i < d; i++) {
+    f->top = fmax(f->top, fabs(lambda[i]));
+    f->positive = fmax(f->positive, lambda[i]);
+  }
   EP_TRY(ep_work_mat(work, &f->L, EP_DOUBLE, d, z));
   EP_TRY(ep_work_mat(work, &f->G, EP_DOUBLE, z, z));
   EP_TRY(ep_work_mat(work, &f->S, EP_DOUBLE, z, z));
@@ -38,16 +42,17 @@ static void products(flow *f, const ep_mat *q) {
     for (ptrdiff_t j = 0; j < f->z; j++) *ep_d(&f->S, i, j) = 2 * (i == j) - *ep_d(&f->G, i, j);
 }
 
-/* q'q obeys dG/dt = -4 [ (I-G)H + H(I-G) ]: G = I is left at the rate 8 |H| where H > 0, below I towards 0, above it
- * to infinity. Rounding must not decide for the latter, so what exceeds I is damped: H -= 4 max|lambda| (G - I)_+. */
+/* q'q obeys dG/dt = -4 [ (I-G)H + H(I-G) ]: where H > 0 G = I is left at the rate 8 |H| <= 8 max lambda, below I
+ * towards 0, above it to infinity. Rounding must not decide for the latter, so what exceeds I is damped at twice that
+ * rate: H -= 4 max lambda (G - I)_+. */
 static ep_status pull_back(flow *f) {
   double trace = 0;
   for (ptrdiff_t i = 0; i < f->z; i++) trace += *ep_d(&f->G, i, i);
-  if (trace <= 1) return EP_OK;
+  if (trace <= 1 || f->positive == 0) return EP_OK;
   ep_mat_copy(&f->V, &f->G);
   EP_TRY(ep_mat_eig_sym(&f->V, f->g));
   for (ptrdiff_t k = 0; k < f->z; k++) {
-    const double excess = 4 * f->top * (f->g[k] - 1);
+    const double excess = 4 * f->positive * (f->g[k] - 1);
     const double *v = ep_d(&f->V, k, 0);
     if (excess <= 0) continue;
     for (ptrdiff_t i = 0; i < f->z; i++)
@@ -128,7 +133,8 @@ ep_status ep_linear_flow(const ep_mat *q, ep_linear_info *info, const double *la
 }
 
 ep_status ep_linear_steps(const ep_mat *q, const double *lambda, double rate, long count) {
-  EP_TRY(check_start(q, (double)count * rate));
+  EP_CHECK(q->prec == EP_DOUBLE && isfinite(ep_mat_max(q)), EP_ERR_INPUT,
+           "q has to be finite and in double");
   flow f;
   ep_mat next;
   ep_work work = {0};

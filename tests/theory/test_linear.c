@@ -319,7 +319,7 @@ static void edge(void **state) {
   ep_mat q = start(D, 3, D, 8);
   ep_mat_axpy(&q, 0.01, &q);
   CHECK_STATUS(ep_linear_flow(&q, &info, mixed, 1, 1e-10), EP_ERR_INPUT);
-  CHECK_STATUS(ep_linear_steps(&q, mixed, 0.1, 1), EP_ERR_INPUT);
+  CHECK_STATUS(ep_linear_exact(&q, mixed, 0.1), EP_ERR_ARG);
   CHECK_STATUS(ep_linear_start(&q, D - 1, 0), EP_ERR_ARG);
   ep_mat_free(&q);
 }
