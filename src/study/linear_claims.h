@@ -12,7 +12,7 @@ typedef struct {
   ep_linear basis;
 } linear_problem;
 
-extern const char linear_moons[]; /* the paper's half moons, as --data */
+extern const char linear_moons[]; /* the half moons of the paper, as --data */
 /* `data` as for --data, in double; `pairs` as for --pairs. */
 ep_status linear_problem_load(linear_problem *p, const char *data, const char *pairs, long seed);
 /* Two classes of digits, `each` points of each, views by crops; `pool`: means of 2 x 2 pixels. */
@@ -56,6 +56,12 @@ double linear_exponent(const linear_curve *c);
 static inline int linear_pick(ep_claim_size size, int quick, int medium, int paper) {
   return size == EP_CLAIM_QUICK ? quick : size == EP_CLAIM_MEDIUM ? medium : paper;
 }
+
+/* One check on the half moons with these pairs: loads the problem, owns it and the scratch. */
+typedef ep_status linear_inner(ep_claim_result *result, ep_work *work, const linear_problem *p,
+                               int runs, long seed);
+ep_status linear_on_moons(ep_claim_result *result, linear_inner *inner, const char *pairs, int runs,
+                          long seed);
 
 typedef ep_status linear_check(ep_claim_result *result, ep_claim_size size,
                                const ep_run_config *run);

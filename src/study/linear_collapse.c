@@ -176,11 +176,11 @@ static double late_rate(const linear_curve *c) {
   return (log(linear_median(c, b)) - log(linear_median(c, a))) / (c->x[b] - c->x[a]);
 }
 
-static ep_status prop1(ep_claim_result *r, ep_work *work, linear_problem *p, int runs, long seed) {
+static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
+                       long seed) {
   json_t *figure;
   linear_curve c;
   double gap[2];
-  EP_TRY(linear_problem_load(p, linear_moons, "triplet", seed));
   const double expected = -2 * (p->basis.lambda[1] - p->basis.lambda[0]), t = -20 / expected;
   EP_TRY(linear_curve_new(&c, work, 41, runs));
   for (int i = 0; i < runs; i++) EP_TRY(collapse_curve(&c, i, p, t, (uint64_t)(seed + i)));
@@ -200,12 +200,7 @@ static ep_status prop1(ep_claim_result *r, ep_work *work, linear_problem *p, int
 }
 
 ep_status linear_prop1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  linear_problem p = {0};
-  ep_work work = {0};
-  const ep_status st = prop1(r, &work, &p, linear_pick(size, 5, 20, 100), run->seed);
-  linear_problem_free(&p);
-  ep_work_free(&work);
-  return st;
+  return linear_on_moons(r, prop1, "triplet", linear_pick(size, 5, 20, 100), run->seed);
 }
 
 /* ---- Prop. 2: |W_i|_F <= c: L = c^4 lambda_1, rank 1 */
@@ -228,11 +223,11 @@ static ep_status frobenius(const linear_curve *ratio, double *worst, int run,
   return st;
 }
 
-static ep_status prop2(ep_claim_result *r, ep_work *work, linear_problem *p, int runs, long seed) {
+static ep_status prop2(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
+                       long seed) {
   json_t *figure;
   linear_curve c;
   double worst = 0;
-  EP_TRY(linear_problem_load(p, linear_moons, "triplet", seed));
   EP_TRY(linear_curve_new(&c, work, 51, runs));
   for (int i = 0; i < runs; i++) EP_TRY(frobenius(&c, &worst, i, p, (uint64_t)(seed + i)));
   EP_TRY(linear_figure(
@@ -247,12 +242,7 @@ static ep_status prop2(ep_claim_result *r, ep_work *work, linear_problem *p, int
 }
 
 ep_status linear_prop2(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  linear_problem p = {0};
-  ep_work work = {0};
-  const ep_status st = prop2(r, &work, &p, linear_pick(size, 5, 20, 100), run->seed);
-  linear_problem_free(&p);
-  ep_work_free(&work);
-  return st;
+  return linear_on_moons(r, prop2, "triplet", linear_pick(size, 5, 20, 100), run->seed);
 }
 
 /* ---- Prop. 3: four problems, one optimum */
@@ -289,10 +279,10 @@ static ep_status solve(const linear_curve *gap, int run, int k, const linear_pro
   return st;
 }
 
-static ep_status prop3(ep_claim_result *r, ep_work *work, linear_problem *p, int runs, long seed) {
+static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
+                       long seed) {
   json_t *figure;
   linear_curve c;
-  EP_TRY(linear_problem_load(p, linear_moons, "triplet", seed));
   EP_TRY(linear_figure(
       &figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
       "Distance of the loss from the sum of the two most negative eigenvalues: all "
@@ -316,12 +306,7 @@ static ep_status prop3(ep_claim_result *r, ep_work *work, linear_problem *p, int
 }
 
 ep_status linear_prop3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  linear_problem p = {0};
-  ep_work work = {0};
-  const ep_status st = prop3(r, &work, &p, linear_pick(size, 2, 5, 10), run->seed);
-  linear_problem_free(&p);
-  ep_work_free(&work);
-  return st;
+  return linear_on_moons(r, prop3, "triplet", linear_pick(size, 2, 5, 10), run->seed);
 }
 
 /* ---- section 5: positives only */
@@ -346,12 +331,11 @@ static ep_status late(double *off, const linear_problem *p, uint64_t seed) {
   return EP_OK;
 }
 
-static ep_status noncontrastive(ep_claim_result *r, ep_work *work, linear_problem *p, int runs,
-                                long seed) {
+static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_problem *p,
+                                int runs, long seed) {
   json_t *figure;
   linear_curve free_one, orthogonal;
   double off = 0, one;
-  EP_TRY(linear_problem_load(p, linear_moons, "positives", seed));
   const double gap = p->basis.lambda[1] - p->basis.lambda[0];
   EP_TRY(linear_curve_new(&free_one, work, 41, runs));
   EP_TRY(linear_curve_new(&orthogonal, work, LOOKS, runs));
@@ -381,10 +365,5 @@ static ep_status noncontrastive(ep_claim_result *r, ep_work *work, linear_proble
 }
 
 ep_status linear_noncontrastive(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  linear_problem p = {0};
-  ep_work work = {0};
-  const ep_status st = noncontrastive(r, &work, &p, linear_pick(size, 3, 10, 20), run->seed);
-  linear_problem_free(&p);
-  ep_work_free(&work);
-  return st;
+  return linear_on_moons(r, noncontrastive, "positives", linear_pick(size, 3, 10, 20), run->seed);
 }

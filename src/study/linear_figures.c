@@ -201,13 +201,12 @@ static double path_gap(const beside *b) {
   return gap;
 }
 
-static ep_status fig3(ep_claim_result *r, ep_work *work, linear_problem *p, int widths, int runs,
+static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                       long seed) {
   static const int width[3] = {10, 100, 1000};
   json_t *losses, *gaps;
   double path[2] = {0, 0}, end[2] = {0, 0}, outputs = 0;
   char name[64];
-  EP_TRY(linear_problem_load(p, linear_moons, "triplet", seed));
   EP_TRY(linear_figure(&losses, r, "loss", EP_FIGURE_LINE, "Loss of descent and of the equation",
                        "The two curves lie on each other and end at the same value; the paper's "
                        "eq. 11 runs at half the speed.",
@@ -218,7 +217,7 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, linear_problem *p, int 
                        (ep_axis){"time = rate x steps", false},
                        (ep_axis){"|q of descent - q of equation|", true}));
   for (int z = 1; z <= 2; z++)
-    for (int w = 0; w < widths; w++) {
+    for (int w = 0; w < 3; w++) {
       const ep_descent_config config = linear_descent("grassmann", "linear", 2, width[w], z, 0.01);
       beside b;
       EP_TRY(beside_new(&b, work, runs));
@@ -245,19 +244,13 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, linear_problem *p, int 
 }
 
 ep_status linear_fig3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  linear_problem p = {0};
-  ep_work work = {0};
-  const ep_status st =
-      fig3(r, &work, &p, linear_pick(size, 2, 3, 3), linear_pick(size, 2, 5, 10), run->seed);
-  linear_problem_free(&p);
-  ep_work_free(&work);
-  return st;
+  return linear_on_moons(r, fig3, "triplet", linear_pick(size, 2, 5, 10), run->seed);
 }
 
-static ep_status fig6(ep_claim_result *r, ep_work *work, linear_problem *p, int runs, long seed) {
+static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
+                      long seed) {
   json_t *figure;
   double path = 0, span = 0, end[3];
-  EP_TRY(linear_problem_load(p, linear_moons, "triplet", seed));
   EP_TRY(linear_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
                        "Descent at every depth follows the equation to the most negative "
                        "eigenvalue.",
@@ -285,12 +278,7 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, linear_problem *p, int 
 }
 
 ep_status linear_fig6(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  linear_problem p = {0};
-  ep_work work = {0};
-  const ep_status st = fig6(r, &work, &p, linear_pick(size, 3, 10, 20), run->seed);
-  linear_problem_free(&p);
-  ep_work_free(&work);
-  return st;
+  return linear_on_moons(r, fig6, "triplet", linear_pick(size, 3, 10, 20), run->seed);
 }
 
 /* ---- Fig. 4, Conjecture 2 */

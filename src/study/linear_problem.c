@@ -117,6 +117,17 @@ ep_status linear_problem_digits(linear_problem *p, const char *data, ptrdiff_t e
   return st;
 }
 
+ep_status linear_on_moons(ep_claim_result *result, linear_inner *inner, const char *pairs, int runs,
+                          long seed) {
+  linear_problem p;
+  ep_work work = {0};
+  EP_TRY(linear_problem_load(&p, linear_moons, pairs, seed));
+  const ep_status st = inner(result, &work, &p, runs, seed);
+  ep_work_free(&work);
+  linear_problem_free(&p);
+  return st;
+}
+
 /* ---- descents */
 
 ep_descent_config linear_descent(const char *constraint, const char *activation, int layers,
