@@ -1,5 +1,8 @@
 """`eigenpair dynamics` and `fit --method linear` against NumPy: C from pairs, a fine Runge-Kutta, network descent."""
 import json
+import signal
+import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -142,6 +145,25 @@ def test_same_seed_same_bits(good, tmp_path):
 def test_text(good):
     out = good("dynamics", "--data", "moons", "--times", "1,10")
     assert "negative eigenvalues" in out and "optimum" in out and len(out.splitlines()) < 20
+
+
+@pytest.mark.parametrize("args", [
+    ["--data", "moons", "--time", 1e9],
+    ["--data", "moons", "--compare", "--activation", "tanh", "--width", 1000, "--times", "1,1000"],
+], ids=["equation", "descent"])
+def test_interrupted(call, tmp_path, args):
+    """Work of many minutes ends soon: exit 130, one line, no file."""
+    p = subprocess.Popen(**call("dynamics", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        time.sleep(0.5)
+        p.send_signal(signal.SIGINT)
+        out, err = p.communicate(timeout=10)
+    finally:
+        if p.poll() is None:
+            p.kill()
+            p.communicate()
+    assert (p.returncode, out) == (130, "") and err.count("\n") == 1 and err.startswith("eigenpair dynamics: ")
+    assert not list(tmp_path.iterdir())
 
 
 C = ["--matrix", "C.npy"]

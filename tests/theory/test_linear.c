@@ -3,7 +3,9 @@
 #include "random_mat.h"
 
 #include <eigenpair/descent.h>
+#include <eigenpair/dynamics.h>
 #include <eigenpair/linear.h>
+#include <eigenpair/method.h>
 #include <eigenpair/objective.h>
 #include <string.h>
 
@@ -556,6 +558,55 @@ static void memory(void **state) {
   ep_points_free(&p);
 }
 
+/* the same for the two that run it all: `dynamics` beside a descent, and the method */
+static ep_status run_dynamics(const ep_points *p) {
+  ep_dynamics d;
+  ep_dynamics_config config;
+  ep_descent_config c = config_of(2, 9, "grassmann", "qr", 0.1);
+  ep_options_default(ep_dynamics_options, &config);
+  config.time = 0.2;
+  config.compare = true;
+  strcpy(config.times, "0.1");
+  EP_TRY(ep_dynamics_run(&d, &config, &c, NULL, p, NULL, 1));
+  assert_int_equal(d.rows, 3);
+  ep_dynamics_free(&d);
+  return EP_OK;
+}
+
+static ep_status run_method(const ep_points *p) {
+  static ep_setup s;
+  ep_model model;
+  ep_fit_info info;
+  ep_setup_default(&s);
+  strcpy(s.fit.method, "linear");
+  strcpy(s.fit.track, "rank");
+  s.fit.epochs = 2;
+  s.net.outputs = 2;
+  const ep_status st = ep_fit(&model, &info, p, &s);
+  if (!st) ep_model_free(&model);
+  ep_fit_info_free(&info);
+  return st;
+}
+
+static void memory_of_runs(void **state) {
+  (void)state;
+  const ep_pair_plan plan = {1, 1, false};
+  ep_points p = {.X = random_mat(EP_DOUBLE, 8, D, 7)};
+  CHECK_OK(ep_pairs_draw(&p.pairs, 4, &plan, 3));
+  const size_t before = ep_mem_current();
+  for (int method = 0; method < 2; method++)
+    for (long n = 0;; n++) {
+      ep_alloc_fail_after = n;
+      const ep_status st = method ? run_method(&p) : run_dynamics(&p);
+      const bool over = ep_alloc_fail_after >= 0;
+      ep_alloc_fail_after = -1;
+      assert_int_equal(ep_mem_current(), before);
+      if (!st && over) break;
+      assert_int_equal(st, EP_ERR_NOMEM);
+    }
+  ep_points_free(&p);
+}
+
 static void refused(void **state) {
   (void)state;
   ep_mat C = with_spectrum(mixed, D, 3);
@@ -596,6 +647,7 @@ int main(void) {
       cmocka_unit_test(proposition_3),
       cmocka_unit_test(half_moons),
       cmocka_unit_test(memory),
+      cmocka_unit_test(memory_of_runs),
       cmocka_unit_test(refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

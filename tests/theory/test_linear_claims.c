@@ -88,7 +88,7 @@ static void memory(void **state) {
   const size_t before = ep_mem_current();
   static const char *const ids[] = {"linear-prop1", "linear-fig4"};
   for (int k = 0; k < 2; k++)
-    for (long n = 0; n < 2000; n += 1 + n / 8) {
+    for (long n = 0; n < 400; n += 1 + n / 8) {
       ep_claim_result r;
       CHECK_OK(ep_claim_result_new(&r));
       ep_alloc_fail_after = n;
