@@ -106,7 +106,7 @@ static void print_closed(const ep_setup *s, const ep_fit_info *info) {
          json_string_value(json_object_get(info->numbers, "path")), info->seconds);
 }
 
-static void print_map(const ep_setup *s, const ep_model *m) {
+static void print_map(const ep_setup *s, const ep_model *m, const char *activation) {
   const ep_net_shape *n = &m->net.shape;
   if (m->patches.F.data) {
     printf(
@@ -115,23 +115,28 @@ static void print_map(const ep_setup *s, const ep_model *m) {
         m->W.rows, m->W.cols, s->run.precision);
   } else if (m->net.theta.data) {
     printf("network  %td", n->inputs);
-    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
+    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, activation);
     printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
   } else {
     printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
-           s->net.depth, s->net.activation, ep_model_outputs(m), s->run.precision);
+           s->net.depth, activation, ep_model_outputs(m), s->run.precision);
   }
 }
 
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   ep_objective objective;
-  if (ep_objective_parse(&objective, &s->objective)) return; /* it was read once already */
+  ep_objective_config config = s->objective;
+  ep_net_config net = s->net; /* the model's own settings say what a method made of the options */
+  if (ep_options_from_json(ep_objective_options, &config, m->config) ||
+      ep_options_from_json(ep_net_options, &net, m->config) ||
+      ep_objective_parse(&objective, &config))
+    return; /* it was read once already */
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->pair.anchors);
   print_count(stdout, (double)info->anchors);
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
-  print_map(s, m);
+  print_map(s, m, net.activation);
   if (json_object_get(info->numbers, "path")) print_closed(s, info);
   else print_descent(s, info, ep_objective_similarity(&objective));
   print_spectrum(info->numbers);

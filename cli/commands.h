@@ -21,6 +21,8 @@ ep_status cmd_compare(int argc, char **argv);
 void help_compare(FILE *to);
 ep_status cmd_report(int argc, char **argv);
 void help_report(FILE *to);
+ep_status cmd_dynamics(int argc, char **argv);
+void help_dynamics(FILE *to);
 ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
 ep_status data_fetch(const char *name, bool json);

@@ -12,6 +12,8 @@ static const command commands[] = {
     {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
      help_probe},
     {"report", "make the report page of a saved document again", cmd_report, help_report},
+    {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
+     cmd_dynamics, help_dynamics},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -7,11 +7,14 @@
 #include <eigenpair/claim.h>
 #include <eigenpair/compare.h>
 #include <eigenpair/dataset.h>
+#include <eigenpair/descent.h>
+#include <eigenpair/dynamics.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/features.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/json.h>
 #include <eigenpair/kernel.h>
+#include <eigenpair/linear.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
 #include <eigenpair/network.h>

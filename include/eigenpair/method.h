@@ -25,7 +25,8 @@ const char *ep_integrator_name(int i);      /* euler, flow */
     "method kernel: of the network at its start, or at infinite width")                        \
   X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                    \
     "method kernel: steps of descent, or gradient flow for the time rate x epochs")            \
-  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL, "gradient flow: relative error a step")   \
+  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL,                                           \
+    "gradient flow, method linear: relative error a step")                                     \
   X(S, REAL, tolerance, "0", 0, 1, NULL,                                                       \
     "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "  \
     "never")                                                                                   \

@@ -26,6 +26,8 @@ static const struct {
     {"infinite", "the same at infinite width", ep_fit_infinite, false, true},
     {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
      ep_fit_whitened, false, true},
+    {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
+     ep_fit_linear, false, false},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

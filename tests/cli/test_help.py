@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "probe", "report", "data"]
+COMMANDS = ["fit", "embed", "ntk", "probe", "report", "dynamics", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -19,6 +19,10 @@ DEFAULTS = {
             "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
             "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
             "memory": "0"},
+    "dynamics": {"time": "100", "way": "flow", "tolerance": "1e-10", "out": "q.npy", "embedding": "embedding.npy",
+                 "samples": "0", "scale": "auto", "layers": "2", "width": "0", "outputs": "2", "activation": "linear",
+                 "constraint": "grassmann", "retraction": "qr", "rate": "0.01", "decay": "1", "radius": "1",
+                 "seed": "0", "precision": "double", "threads": "0", "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
     "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "cost": "0.01",
@@ -35,6 +39,8 @@ OTHERS = {
     "ntk": "data data2 labels image drift explain input-scale init json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
     "report": "json progress",
+    "dynamics": "times compare matrix q0 trajectory basis embed data labels image pairs augment anchors positives "
+                "negatives json progress",
     "data": "data labels image out labels-out json progress",
 }
 
