@@ -6,9 +6,12 @@
 #include <eigenpair/augment.h>
 #include <eigenpair/claim.h>
 #include <eigenpair/dataset.h>
+#include <eigenpair/descent.h>
+#include <eigenpair/domain.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/kernel.h>
+#include <eigenpair/learnability.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
 #include <eigenpair/network.h>
@@ -18,6 +21,7 @@
 #include <eigenpair/packed.h>
 #include <eigenpair/pairs.h>
 #include <eigenpair/random.h>
+#include <eigenpair/regression.h>
 #include <eigenpair/run.h>
 #include <eigenpair/squared.h>
 #include <eigenpair/status.h>
