@@ -7,6 +7,7 @@ static const command commands[] = {
     {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
     {"embed", "apply a model to data", cmd_embed, help_embed},
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
+    {"learnability", "what a kernel can learn from n points", cmd_learnability, help_learnability},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -21,7 +22,7 @@ static void overview(FILE *to) {
   fprintf(to, "eigenpair %s: wide contrastive models. Positive pairs in, eigenpairs out.\n\n",
           ep_version());
   for (int i = 0; i < COMMANDS; i++)
-    fprintf(to, "  eigenpair %-8s %s\n", commands[i].name, commands[i].line);
+    fprintf(to, "  eigenpair %-12s %s\n", commands[i].name, commands[i].line);
   fprintf(to,
           "\nA first model, in seconds:\n"
           "  eigenpair fit --data digits --epochs 50 --out model.npz\n"

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "data"]
+COMMANDS = ["fit", "embed", "ntk", "learnability", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -17,6 +17,10 @@ DEFAULTS = {
             "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
             "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
             "memory": "0"},
+    "learnability": {"kernel": "analytic", "depth": "1", "activation": "relu", "train": "0", "ridge": "0", "noise": "0",
+                     "measure": "0", "modes": "65536", "samples": "0", "scale": "auto", "weight-variance": "1",
+                     "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
+                     "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
@@ -27,6 +31,7 @@ OTHERS = {
            "resume json progress",
     "embed": "data labels image labels-out json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
+    "learnability": "kernel-matrix input-scale trains target out data labels image json progress",
     "data": "data labels image out labels-out json progress",
 }
 
