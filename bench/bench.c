@@ -25,7 +25,8 @@ void bench_must(ep_status st) {
 static const struct {
   const char *name;
   void (*run)(const char *peers);
-} benches[] = {{"train", bench_train}, {"kernel", bench_kernel}};
+} benches[] = {
+    {"train", bench_train}, {"kernel", bench_kernel}, {"learnability", bench_learnability}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 
 /* bench [--peers FOLDER] [NAME...] */

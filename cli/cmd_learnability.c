@@ -99,6 +99,10 @@ static ep_status whole_domain(learn_work *w, const setup_learn *s, ep_domain_kin
   EP_TRY(domain_kernel(&k, s, kind == EP_CIRCLE ? 2 : size));
   if (kind == EP_CUBE && strcmp(s->data.scale, "raw") == 0 && size > 0)
     k.radius = sqrt((double)size);
+  const double bytes =
+      kind == EP_CIRCLE ? 100 * (double)size : 0; /* a row of the kernel, its transform */
+  EP_CHECK(bytes < ep_run_memory(&s->run), EP_ERR_ARG, "--memory is too small for %s (%.0f MiB)",
+           s->data.data, bytes / 1048576);
   EP_CHECK(!s->data.labels[0], EP_ERR_ARG, "%s has no labels; give --target", s->data.data);
   return ep_domain_new(&w->domain, kind, size, &k);
 }

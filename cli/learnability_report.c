@@ -233,6 +233,7 @@ static ep_status result_json(json_t **out, ep_work *work, const learn_work *w, c
   }
   if (s->learn.measure) {
     json_t *measured = measured_json(w, m, s->learn.measure);
+    json_object_set_new(measured, "eigenvalues", modes_json(r, r->spectrum->value, most));
     json_object_set_new(measured, "learnability", modes_json(r, w->T, most));
     json_object_set_new(o, "measured", measured);
   }

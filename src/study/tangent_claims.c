@@ -178,6 +178,18 @@ static ep_status rate_runs(rate_table *t, ep_work *work, ep_squared **s, long wi
   return EP_OK;
 }
 
+static ep_status rate_figure(ep_claim_result *r, const rate_table *t) {
+  json_t *f;
+  EP_TRY(ep_figure_new(&f, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
+                       "The linear model converges below rate 1 and diverges above; the network "
+                       "survives somewhat larger rates.",
+                       (ep_axis){"rate / (2 / lambda_max)", false}, (ep_axis){"loss left", true}));
+  ep_status st = add_line(f, "network", rates, t->network, RATES, false);
+  if (!st) st = add_line(f, "linear model", rates, t->linear, RATES, true);
+  if (!st) st = ep_figure_rule(f, 'x', 1, "2/lambda_max");
+  return hand_over(r, f, st);
+}
+
 static ep_status check_rate(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   rate_table t;
   ep_work work = {0};
@@ -205,15 +217,7 @@ static ep_status check_rate(ep_claim_result *r, ep_claim_size size, const ep_run
   EP_TRY(ep_claim_note(r,
                        "Rates in units of 2/lambda_max of the kernel at the start. Between 1 and 3 "
                        "the network may survive by leaving for a flatter place; null: diverged."));
-  json_t *f;
-  EP_TRY(ep_figure_new(&f, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
-                       "The linear model converges below rate 1 and diverges above; the network "
-                       "survives somewhat larger rates.",
-                       (ep_axis){"rate / (2 / lambda_max)", false}, (ep_axis){"loss left", true}));
-  ep_status fig = add_line(f, "network", rates, t.network, RATES, false);
-  if (!fig) fig = add_line(f, "linear model", rates, t.linear, RATES, true);
-  if (!fig) fig = ep_figure_rule(f, 'x', 1, "2/lambda_max");
-  return hand_over(r, f, fig);
+  return rate_figure(r, &t);
 }
 
 /* ---- tangent-nngp */
@@ -253,37 +257,46 @@ static ep_status nngp_errors(double *error, const double *draws, int count, ep_w
   return st;
 }
 
-static ep_status check_nngp(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  enum { COUNT = 6 };
-  double draws[COUNT], two[COUNT], narrow[COUNT], wide[COUNT];
-  const double first = size == EP_CLAIM_QUICK ? 16 : size == EP_CLAIM_MEDIUM ? 64 : 256;
-  for (int i = 0; i < COUNT; i++) draws[i] = first * pow(4, i);
-  ep_work work = {0};
-  ep_status st = nngp_errors(two, draws, COUNT, &work, 10, 1, run);
-  if (!st) st = nngp_errors(narrow, draws, COUNT, &work, 5, 3, run);
-  if (!st) st = nngp_errors(wide, draws, COUNT, &work, 50, 3, run);
-  ep_work_free(&work);
-  EP_TRY(st);
-  const double exponent = ep_power_exponent(draws, two, COUNT), last = draws[COUNT - 1];
-  r->pass = exponent < -0.35 && exponent > -0.65 && two[COUNT - 1] < 4 / sqrt(last) &&
-            wide[COUNT - 1] < narrow[COUNT - 1];
-  EP_TRY(ep_claim_measure(r, "exponent", exponent));
-  EP_TRY(ep_claim_measure_all(r, "draws", draws, COUNT));
-  EP_TRY(ep_claim_measure_all(r, "error_two_layers_width_10", two, COUNT));
-  EP_TRY(ep_claim_measure_all(r, "error_depth_3_width_5", narrow, COUNT));
-  EP_TRY(ep_claim_measure_all(r, "error_depth_3_width_50", wide, COUNT));
-  EP_TRY(ep_claim_note(r,
-                       "With one hidden layer the covariance is the NNGP kernel at any width; "
-                       "deeper networks keep a bias of order 1/M, seen at depth 3, width 5."));
+enum { NNGP_SIZES = 6 };
+typedef struct {
+  double draws[NNGP_SIZES], two[NNGP_SIZES], narrow[NNGP_SIZES], wide[NNGP_SIZES];
+} nngp_table;
+
+static ep_status nngp_figure(ep_claim_result *r, const nngp_table *t) {
   json_t *f;
   EP_TRY(ep_figure_new(&f, "nngp", EP_FIGURE_LINE, "Covariance of random networks",
                        "The error of the covariance falls as one over the root of the draws, down "
                        "to a bias for deep narrow networks.",
                        (ep_axis){"networks drawn", true}, (ep_axis){"relative error", true}));
-  st = add_line(f, "one hidden layer, M = 10", draws, two, COUNT, false);
-  if (!st) st = add_line(f, "three, M = 5", draws, narrow, COUNT, false);
-  if (!st) st = add_line(f, "three, M = 50", draws, wide, COUNT, false);
+  ep_status st = add_line(f, "one hidden layer, M = 10", t->draws, t->two, NNGP_SIZES, false);
+  if (!st) st = add_line(f, "three, M = 5", t->draws, t->narrow, NNGP_SIZES, false);
+  if (!st) st = add_line(f, "three, M = 50", t->draws, t->wide, NNGP_SIZES, false);
   return hand_over(r, f, st);
+}
+
+static ep_status check_nngp(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  enum { LAST = NNGP_SIZES - 1 };
+  nngp_table t;
+  const double first = size == EP_CLAIM_QUICK ? 16 : size == EP_CLAIM_MEDIUM ? 64 : 256;
+  for (int i = 0; i < NNGP_SIZES; i++) t.draws[i] = first * pow(4, i);
+  ep_work work = {0};
+  ep_status st = nngp_errors(t.two, t.draws, NNGP_SIZES, &work, 10, 1, run);
+  if (!st) st = nngp_errors(t.narrow, t.draws, NNGP_SIZES, &work, 5, 3, run);
+  if (!st) st = nngp_errors(t.wide, t.draws, NNGP_SIZES, &work, 50, 3, run);
+  ep_work_free(&work);
+  EP_TRY(st);
+  const double exponent = ep_power_exponent(t.draws, t.two, NNGP_SIZES);
+  r->pass = exponent < -0.35 && exponent > -0.65 && t.two[LAST] < 4 / sqrt(t.draws[LAST]) &&
+            t.wide[LAST] < t.narrow[LAST];
+  EP_TRY(ep_claim_measure(r, "exponent", exponent));
+  EP_TRY(ep_claim_measure_all(r, "draws", t.draws, NNGP_SIZES));
+  EP_TRY(ep_claim_measure_all(r, "error_two_layers_width_10", t.two, NNGP_SIZES));
+  EP_TRY(ep_claim_measure_all(r, "error_depth_3_width_5", t.narrow, NNGP_SIZES));
+  EP_TRY(ep_claim_measure_all(r, "error_depth_3_width_50", t.wide, NNGP_SIZES));
+  EP_TRY(ep_claim_note(r,
+                       "With one hidden layer the covariance is the NNGP kernel at any width; "
+                       "deeper networks keep a bias of order 1/M, seen at depth 3, width 5."));
+  return nngp_figure(r, &t);
 }
 
 /* ---- tangent-nofreelunch */

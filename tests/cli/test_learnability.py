@@ -229,6 +229,7 @@ BAD = {
     "sphere too small": (["--data", "sphere:1", "--train", 2], "sphere"),
     "too many points for memory": (["--data", "digits", "--memory", "1M"], "--memory"),
     "too many training points": (["--data", "cube:20", "--train", 100000, "--measure", 1], "--memory"),
+    "circle too large for memory": (["--data", "circle:10000000", "--train", 2, "--memory", "100M"], "--memory"),
     "labels of another size": (["--kernel-matrix", "K.npy", "--labels", "y.npy", "--train", 2], "labels"),
     "missing folder": (["--data", "cube:3", "--train", 2, "--out", "no/r.json"], "no/r.json"),
     "stray word": (["cube:3"], "cube:3"),

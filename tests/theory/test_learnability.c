@@ -762,7 +762,8 @@ static ep_status everything(ep_domain_kind kind) {
   ep_domain *d;
   ep_measurement m;
   double room[4096];
-  EP_TRY(ep_domain_new(&d, kind, kind == EP_CIRCLE ? 12 : 4, &k));
+  const ptrdiff_t size[] = {12, 4, 50};
+  EP_TRY(ep_domain_new(&d, kind, size[kind], &k));
   const ep_target f = {.degree = &degree, .degrees = 1};
   ep_status st = ep_domain_power(room, d, &f);
   if (!st) st = ep_domain_measure(&m, room, d, &f, &(ep_training){.train = 4}, 1, 0, 1e9);
