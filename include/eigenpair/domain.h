@@ -77,7 +77,7 @@ typedef struct {
 } ep_measurement;
 
 /* L (levels, or NULL) = mean over the sets of T_jj, T = Lam Phi (K(D,D) + ridge)^{-1} Phi', and over the modes of a
- * level; NAN for the sphere's degrees past 32. Errors are taken over the whole domain, or over 4,096 points drawn from a
+ * level; NAN for the sphere's degrees past 32. Errors are taken over the whole domain, or over 1,024 points drawn from a
  * larger one. Sets are drawn with the seed; at most `memory` bytes. */
 ep_status ep_domain_measure(ep_measurement *out, double *L, const ep_domain *d, const ep_target *f,
                             const ep_training *t, int sets, uint64_t seed, double memory);

@@ -440,7 +440,7 @@ static ep_status network_error(double *mse, ep_work *work, const ep_mat *all, co
   EP_TRY(ep_descent_new(&net, &c, &X, &Y, true, seed));
   ep_status st = ep_ntk_empirical(&K, ep_descent_net(net), &X, NULL, EP_TRACE, memory);
   if (!st) st = ep_squared_new(&s, &K);
-  if (!st) st = ep_descent_steps(&loss, net, 0.9 * ep_squared_critical_rate(s), 1500, INFINITY);
+  if (!st) st = ep_descent_steps(&loss, net, 0.9 * ep_squared_critical_rate(s), 800, INFINITY);
   if (!st) st = ep_descent_outputs(&H, net, all);
   ep_squared_free(s);
   ep_descent_free(net);
@@ -521,7 +521,7 @@ static ep_status check_predict(ep_claim_result *r, ep_claim_size size, const ep_
     ep_domain_kind kind;
     ptrdiff_t size;
   } domains[] = {{"cube", EP_CUBE, 8}, {"sphere", EP_SPHERE, 8}, {"circle", EP_CIRCLE, 256}};
-  const int sets = size == EP_CLAIM_QUICK ? 100 : 400;
+  const int sets = size == EP_CLAIM_QUICK ? 60 : 400;
   r->pass = true;
   for (int i = 0; i < 3; i++) {
     predict_table t = {0};

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { BLOCK = 512, TEST_POINTS = 4096 };
+enum { BLOCK = 512, TEST_POINTS = 1024 };
 static const double worst_condition = 1e10; /* past it, the inverse comes from eigenvalues */
 
 /* Some points of the domain: index, and coordinates unless it is a sample. */
