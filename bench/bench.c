@@ -28,7 +28,8 @@ static const struct {
 } benches[] = {{"train", bench_train},
                {"kernel", bench_kernel},
                {"closed", bench_closed},
-               {"dynamics", bench_dynamics}};
+               {"dynamics", bench_dynamics},
+               {"learnability", bench_learnability}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 
 /* bench [--peers FOLDER] [NAME...] */

@@ -14,6 +14,7 @@ static const command commands[] = {
     {"report", "make the report page of a saved document again", cmd_report, help_report},
     {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
      cmd_dynamics, help_dynamics},
+    {"learnability", "what a kernel can learn from n points", cmd_learnability, help_learnability},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -28,7 +29,7 @@ static void overview(FILE *to) {
   fprintf(to, "eigenpair %s: wide contrastive models. Positive pairs in, eigenpairs out.\n\n",
           ep_version());
   for (int i = 0; i < COMMANDS; i++)
-    fprintf(to, "  eigenpair %-8s %s\n", commands[i].name, commands[i].line);
+    fprintf(to, "  eigenpair %-12s %s\n", commands[i].name, commands[i].line);
   fprintf(to,
           "\nA first model, in seconds:\n"
           "  eigenpair fit --data digits --epochs 50 --out model.npz\n"

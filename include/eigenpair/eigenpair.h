@@ -9,12 +9,15 @@
 #include <eigenpair/dataset.h>
 #include <eigenpair/descent.h>
 #include <eigenpair/dynamics.h>
+#include <eigenpair/domain.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/features.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/json.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/linear.h>
+#include <eigenpair/learnability.h>
+#include <eigenpair/lee.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
 #include <eigenpair/network.h>
@@ -28,6 +31,7 @@
 #include <eigenpair/random.h>
 #include <eigenpair/retraction.h>
 #include <eigenpair/report.h>
+#include <eigenpair/regression.h>
 #include <eigenpair/run.h>
 #include <eigenpair/squared.h>
 #include <eigenpair/status.h>

@@ -3,6 +3,8 @@
 #include "core/mem.h"
 
 #include <eigenpair/augment.h>
+#include <assert.h>
+#include <eigenpair/powerlaw.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -239,11 +241,9 @@ ep_status linear_draw(json_t *figure, const char *name, const char *panel, const
 }
 
 double linear_exponent(const linear_curve *c) {
-  double sx = 0, sy = 0, sxx = 0, sxy = 0;
-  const double n = (double)c->count;
-  for (ptrdiff_t i = 0; i < c->count; i++) {
-    const double x = log(c->x[i]), y = log(linear_median(c, i));
-    sx += x, sy += y, sxx += x * x, sxy += x * y;
-  }
-  return (n * sxy - sx * sy) / (n * sxx - sx * sx);
+  enum { MOST = 64 };
+  double median[MOST];
+  assert(c->count <= MOST);
+  for (ptrdiff_t i = 0; i < c->count; i++) median[i] = linear_median(c, i);
+  return ep_power_law_fit(c->x, median, c->count).exponent;
 }

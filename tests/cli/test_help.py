@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "probe", "report", "dynamics", "data"]
+COMMANDS = ["fit", "embed", "ntk", "probe", "report", "dynamics", "learnability", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -23,6 +23,10 @@ DEFAULTS = {
                  "samples": "0", "scale": "auto", "layers": "2", "width": "0", "outputs": "2", "activation": "linear",
                  "constraint": "grassmann", "retraction": "qr", "rate": "0.01", "decay": "1", "radius": "1",
                  "seed": "0", "precision": "double", "threads": "0", "memory": "0"},
+    "learnability": {"kernel": "analytic", "depth": "1", "activation": "relu", "train": "0", "ridge": "0", "noise": "0",
+                     "measure": "0", "modes": "65536", "samples": "0", "scale": "auto", "weight-variance": "1",
+                     "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
+                     "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
     "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "cost": "0.01",
@@ -41,6 +45,7 @@ OTHERS = {
     "report": "json progress",
     "dynamics": "times compare matrix q0 trajectory basis embed data labels image pairs augment anchors positives "
                 "negatives json progress",
+    "learnability": "kernel-matrix input-scale trains target out data labels image json progress",
     "data": "data labels image out labels-out json progress",
 }
 
