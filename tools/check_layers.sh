@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 layers="core data model objective spectral kernel method theory probe report study"
 headers="status:core matrix:core random:core options:core run:core packed:core ode:core
   array:data augment:data synthetic:data pairs:data dataset:data
-  activation:model network:model objective:objective subspace:spectral eigen:spectral kernel:kernel analytic:kernel squared:kernel method:method
+  activation:model network:model objective:objective covariance:objective subspace:spectral eigen:spectral kernel:kernel analytic:kernel squared:kernel method:method
   figure:report claim:study eigenpair:study"
 
 height() { # place of a layer in the list

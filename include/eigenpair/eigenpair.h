@@ -5,6 +5,7 @@
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
 #include <eigenpair/claim.h>
+#include <eigenpair/covariance.h>
 #include <eigenpair/dataset.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/figure.h>
