@@ -15,6 +15,8 @@ ep_status cmd_embed(int argc, char **argv);
 void help_embed(FILE *to);
 ep_status cmd_ntk(int argc, char **argv);
 void help_ntk(FILE *to);
+ep_status cmd_optima(int argc, char **argv);
+void help_optima(FILE *to);
 ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
 ep_status data_fetch(const char *name, bool json);

@@ -7,6 +7,7 @@ static const command commands[] = {
     {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
     {"embed", "apply a model to data", cmd_embed, help_embed},
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
+    {"optima", "local optima of one-layer contrastive learning", cmd_optima, help_optima},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

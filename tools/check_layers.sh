@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 layers="core data model objective spectral kernel method theory probe report study"
 headers="status:core matrix:core random:core options:core run:core packed:core ode:core
   array:data augment:data synthetic:data pairs:data dataset:data
-  activation:model network:model objective:objective covariance:objective subspace:spectral eigen:spectral kernel:kernel analytic:kernel squared:kernel method:method
-  figure:report claim:study eigenpair:study"
+  activation:model network:model objective:objective covariance:objective subspace:spectral eigen:spectral kernel:kernel analytic:kernel squared:kernel method:method optima:theory
+  figure:report optima_figures:report claim:study eigenpair:study"
 
 height() { # place of a layer in the list
   n=0

@@ -50,10 +50,10 @@ ep_status ep_alpha_check(const ep_alpha *alpha, ptrdiff_t points);
 /* Bytes of scratch ep_alpha_apply takes at most, for features in R^m and k columns. */
 double ep_alpha_memory(const ep_alpha *alpha, ptrdiff_t points, ptrdiff_t m, ptrdiff_t k);
 
-/* LB (N x k) = L B and r[i] = sum_j alpha_ij, with alpha made from the features F (N x m), and F2 of second views (NULL:
- * there are none, d_i = 0). All double. LB may not be B. r may be NULL. */
-ep_status ep_alpha_apply(const ep_mat *LB, double *r, const ep_alpha *alpha, const ep_mat *F,
-                         const ep_mat *F2, const ep_mat *B);
+/* LB (N x k) = L B, r[i] = sum_j alpha_ij, c[i] = sum_j alpha_ji, with alpha made from the features F (N x m), and F2 of second views (NULL:
+ * there are none, d_i = 0). All double. LB may not be B. r and c may be NULL. */
+ep_status ep_alpha_apply(const ep_mat *LB, double *r, double *c, const ep_alpha *alpha,
+                         const ep_mat *F, const ep_mat *F2, const ep_mat *B);
 /* One row of alpha, as it stands in the definition: out[j] = alpha_ij. */
 void ep_alpha_row(double *out, const ep_alpha *alpha, const ep_mat *F, const ep_mat *F2,
                   ptrdiff_t i);

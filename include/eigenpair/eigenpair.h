@@ -15,6 +15,8 @@
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
 #include <eigenpair/ode.h>
+#include <eigenpair/optima.h>
+#include <eigenpair/optima_figures.h>
 #include <eigenpair/options.h>
 #include <eigenpair/packed.h>
 #include <eigenpair/pairs.h>

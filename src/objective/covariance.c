@@ -264,7 +264,7 @@ double ep_alpha_memory(const ep_alpha *alpha, ptrdiff_t points, ptrdiff_t m, ptr
   return numbers * sizeof(double) + 4096;
 }
 
-static ep_status apply(ep_work *work, const ep_mat *LB, double *r, sums *s) {
+static ep_status apply(ep_work *work, const ep_mat *LB, double *r, double *c, sums *s) {
   const ptrdiff_t n = s->B->rows, k = s->B->cols;
   s->S = *LB;
   ep_mat_fill(LB, 0);
@@ -277,17 +277,18 @@ static ep_status apply(ep_work *work, const ep_mat *LB, double *r, sums *s) {
     for (ptrdiff_t j = 0; j < k; j++)
       *ep_d(LB, i, j) = (s->r[i] + s->c[i]) * *ep_d(s->B, i, j) - *ep_d(LB, i, j);
   if (r) memcpy(r, s->r, (size_t)n * sizeof *r);
+  if (c) memcpy(c, s->c, (size_t)n * sizeof *c);
   return EP_OK;
 }
 
-ep_status ep_alpha_apply(const ep_mat *LB, double *r, const ep_alpha *alpha, const ep_mat *F,
-                         const ep_mat *F2, const ep_mat *B) {
+ep_status ep_alpha_apply(const ep_mat *LB, double *r, double *c, const ep_alpha *alpha,
+                         const ep_mat *F, const ep_mat *F2, const ep_mat *B) {
   EP_CHECK(LB->rows == B->rows && LB->cols == B->cols && F->rows == B->rows, EP_ERR_SHAPE,
            "%td points, but features of %td", B->rows, F->rows);
   EP_TRY(ep_alpha_check(alpha, B->rows));
   ep_work work = {0};
   sums s = {.alpha = alpha, .F = F, .F2 = F2, .B = B};
-  const ep_status st = apply(&work, LB, r, &s);
+  const ep_status st = apply(&work, LB, r, c, &s);
   ep_work_free(&work);
   return st;
 }
@@ -309,7 +310,7 @@ static ep_status covariance(ep_work *work, const ep_mat *C, const ep_alpha *alph
   double *r;
   EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, b[0]->rows, b[0]->cols));
   EP_TRY(ep_work_get(work, &r, b[0]->rows, sizeof *r));
-  EP_TRY(ep_alpha_apply(&T, r, alpha, F, F2, b[0]));
+  EP_TRY(ep_alpha_apply(&T, r, NULL, alpha, F, F2, b[0]));
   ep_mat_mul(C, share, a[0], EP_T, &T, EP_N, 0);
   if (!b[1]) return EP_OK;
   weighted_difference(&T, r, b[0], b[1]);
@@ -346,7 +347,7 @@ static ep_status energy_of(ep_work *work, double *energy, const ep_mat *dF, cons
   EP_TRY(ep_work_mat(work, &L, EP_DOUBLE, F->rows, F->cols));
   EP_TRY(ep_work_mat(work, &E, EP_DOUBLE, F->rows, F->cols));
   EP_TRY(ep_work_get(work, &r, F->rows, sizeof *r));
-  EP_TRY(ep_alpha_apply(&L, r, alpha, F, F2, F));
+  EP_TRY(ep_alpha_apply(&L, r, NULL, alpha, F, F2, F));
   if (F2) weighted_difference(&E, r, F, F2);
   *energy = (inner(F, &L) - inner(F, &E) + (F2 ? inner(F2, &E) : 0)) / (2 * n * n);
   if (dF) {

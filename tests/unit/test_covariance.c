@@ -217,7 +217,7 @@ static void memory(void **state) {
     const ep_mat *features = k % 2 ? &F : &f;
     ep_mem_peak_reset();
     const double before = (double)ep_mem_current();
-    CHECK_OK(ep_alpha_apply(&LB, NULL, &alpha, features, NULL, &F));
+    CHECK_OK(ep_alpha_apply(&LB, NULL, NULL, &alpha, features, NULL, &F));
     const double used = (double)ep_mem_peak() - before;
     assert_true(used <= ep_alpha_memory(&alpha, N, features->cols, 3));
     assert_true(used < 8. * N * N / 10);
@@ -238,11 +238,11 @@ static void refusals(void **state) {
   CHECK_STATUS(ep_alpha_load(&alpha, "uniform", "a.npy"), EP_ERR_ARG);
   ep_mat F = random_mat(EP_DOUBLE, 4, 1, 1), LB = random_mat(EP_DOUBLE, 4, 1, 1);
   alpha = (ep_alpha){.kind = EP_ALPHA_GIVEN, .given = random_mat(EP_DOUBLE, 3, 3, 1)};
-  CHECK_STATUS(ep_alpha_apply(&LB, NULL, &alpha, &F, NULL, &F), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_alpha_apply(&LB, NULL, NULL, &alpha, &F, NULL, &F), EP_ERR_SHAPE);
   const ep_mat one = ep_mat_rows(&F, 0, 1), out = ep_mat_rows(&LB, 0, 1);
   ep_alpha_free(&alpha);
   alpha = (ep_alpha){.kind = EP_ALPHA_UNIFORM};
-  CHECK_STATUS(ep_alpha_apply(&out, NULL, &alpha, &one, NULL, &one), EP_ERR_INPUT);
+  CHECK_STATUS(ep_alpha_apply(&out, NULL, NULL, &alpha, &one, NULL, &one), EP_ERR_INPUT);
   ep_mat_free(&F);
   ep_mat_free(&LB);
 }
