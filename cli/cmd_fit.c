@@ -70,8 +70,11 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   } else
     printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
            s->net.depth, s->net.activation, ep_model_outputs(m), s->run.precision);
-  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method,
-         ep_objective_similarity(&objective), s->objective.loss, s->fit.rate);
+  if (ep_method_takes_views(s->fit.method))
+    printf("training %s, %s weights, rate %g\n", s->fit.method, s->fit.weights, s->fit.rate);
+  else
+    printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method,
+           ep_objective_similarity(&objective), s->objective.loss, s->fit.rate);
   printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,
          info->seconds);
   if (info->epochs > 0) printf(" (%.3g ms an epoch)", 1e3 * info->seconds / (double)info->epochs);
@@ -110,8 +113,8 @@ static ep_status write_results(const ep_setup *s, const cli_config *cli, const e
 
 /* ---- */
 
-static const char *pairs_for(const ep_objective *o) {
-  return ep_objective_positives_only(o) ? "positives" : "triplet";
+static const char *pairs_for(const ep_objective *o, const char *method) {
+  return ep_objective_positives_only(o) || ep_method_takes_views(method) ? "positives" : "triplet";
 }
 
 static ep_status interrupted(const ep_setup *s) {
@@ -130,7 +133,8 @@ static ep_status fit(ep_setup *setup, const cli_config *cli, ep_points *points) 
   ep_fit_info info = {0};
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
-  EP_TRY(ep_points_load(points, &setup->data, &setup->pair, pairs_for(&objective), &setup->run));
+  EP_TRY(ep_points_load(points, &setup->data, &setup->pair,
+                        pairs_for(&objective, setup->fit.method), &setup->run));
   ep_status st = ep_fit(&model, &info, points, setup);
   if (!st) st = write_results(setup, cli, &model, &info);
   if (st == EP_ERR_INTERRUPTED) st = interrupted(setup);

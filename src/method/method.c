@@ -11,12 +11,15 @@ static const struct {
   const char *name, *help;
   ep_method *fit;
   bool batches; /* --batch means something to it */
+  bool views;   /* it takes two views of a point: positives only, unless --pairs says otherwise */
 } methods[] = {
-    {"gd", "gradient descent on the whole network", ep_fit_gd, true},
+    {"gd", "gradient descent on the whole network", ep_fit_gd, true, false},
+    {"alpha", "ascent of the contrastive covariance tr C_alpha[f] (--weights)", ep_fit_alpha, true,
+     true},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
-     ep_fit_kernel, false},
+     ep_fit_kernel, false, false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
-     false},
+     false, false},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -29,6 +32,12 @@ const char *ep_kernel_name(int i) {
 const char *ep_integrator_name(int i) {
   static const char *const names[] = {"euler", "flow", NULL};
   return names[i];
+}
+
+bool ep_method_takes_views(const char *name) {
+  for (int i = 0; i < METHODS; i++)
+    if (strcmp(methods[i].name, name) == 0) return methods[i].views;
+  return false;
 }
 
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
@@ -101,7 +110,7 @@ ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
                         .start = NAN};
   EP_TRY(ep_options_name(&which, NULL, "method", setup->fit.method, ep_method_name));
   EP_CHECK(methods[which].batches || setup->fit.batch == 0 || setup->fit.batch >= info->anchors,
-           EP_ERR_ARG, "--batch goes with method gd; %s descends on all pairs at once",
+           EP_ERR_ARG, "--batch goes with methods gd and alpha; %s descends on all pairs at once",
            methods[which].name);
   EP_TRY(ep_setup_to_json(&model->config, setup));
   ep_status st = methods[which].fit(model, info, points, setup);
