@@ -25,7 +25,7 @@ void bench_must(ep_status st) {
 static const struct {
   const char *name;
   void (*run)(const char *peers);
-} benches[] = {{"train", bench_train}, {"kernel", bench_kernel}};
+} benches[] = {{"train", bench_train}, {"kernel", bench_kernel}, {"optima", bench_optima}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 
 /* bench [--peers FOLDER] [NAME...] */

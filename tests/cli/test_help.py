@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "data"]
+COMMANDS = ["fit", "embed", "ntk", "optima", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -12,21 +12,26 @@ DEFAULTS = {
             "rate": "1", "epochs": "100", "batch": "0", "tolerance": "0", "patience": "10", "seed": "0",
             "precision": "single", "threads": "0", "memory": "0", "out": "model.npz", "every": "0", "kernel": "empirical",
             "integrator": "euler", "flow-tolerance": "1e-8", "track-points": "20", "track-every": "1",
-            "weight-variance": "1", "bias-variance": "0", "last-variance": "1"},
+            "weight-variance": "1", "bias-variance": "0", "last-variance": "1", "weights": "uniform"},
     "ntk": {"kernel": "empirical", "layout": "full", "out": "kernel.npy", "samples": "0", "scale": "auto",
             "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
             "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
             "memory": "0"},
+    "optima": {"activation": "relu", "weights": "uniform", "starts": "100", "search": "power", "shift": "1", "rate": "0.5",
+               "iterations": "5000", "settle": "1e-9", "merge": "0.05", "step": "0.1", "directions": "8", "push": "0.05",
+               "pushes": "8", "samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0",
+               "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
 }
 # options of interface.md without a default value
 OTHERS = {
-    "fit": "data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
+    "fit": "alpha data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
            "resume json progress",
     "embed": "data labels image labels-out json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
+    "optima": "alpha ball data labels image augment anchors positives out figures json progress",
     "data": "data labels image out labels-out json progress",
 }
 
