@@ -1,3 +1,5 @@
+#include "core/vector.h"
+
 #include <eigenpair/optima_figures.h>
 #include <eigenpair/random.h>
 #include <math.h>
@@ -55,12 +57,6 @@ ep_status ep_optima_curves(json_t **out, const ep_optima *optima, const ep_layer
 
 /* ---- map */
 
-static double dot(const double *a, const double *b, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < n; j++) sum += a[j] * b[j];
-  return sum;
-}
-
 /* E (3 x d): the first optima, then random vectors, made orthonormal; rows that nothing is left of stay zero */
 static void make_frame(const ep_mat *E, const ep_optima *o, uint64_t seed) {
   const ptrdiff_t d = E->cols;
@@ -70,10 +66,10 @@ static void make_frame(const ep_mat *E, const ep_optima *o, uint64_t seed) {
   for (ptrdiff_t i = 0; i < 3; i++) {
     double *e = ep_d(E, i, 0);
     for (ptrdiff_t k = 0; k < 2 * i; k++) { /* twice, for the digits */
-      const double *f = ep_d(E, k % i, 0), along = dot(e, f, d);
+      const double *f = ep_d(E, k % i, 0), along = ep_dot(e, f, d);
       for (ptrdiff_t j = 0; j < d; j++) e[j] -= along * f[j];
     }
-    const double norm = sqrt(dot(e, e, d));
+    const double norm = sqrt(ep_dot(e, e, d));
     for (ptrdiff_t j = 0; j < d; j++) e[j] = norm > 1e-9 ? e[j] / norm : 0;
   }
 }
@@ -98,7 +94,7 @@ static ep_status new_slice(slice *s, ep_work *work, const ep_mat *E) {
     double *w = ep_d(&s->W, s->count, 0);
     for (ptrdiff_t j = 0; j < d; j++)
       w[j] = a * *ep_d(E, 0, j) + b * *ep_d(E, 1, j) + sqrt(rest) * *ep_d(E, 2, j);
-    const double norm = sqrt(dot(w, w, d)); /* below 1 where d < 3 */
+    const double norm = sqrt(ep_dot(w, w, d)); /* below 1 where d < 3 */
     if (!(norm > 1e-9)) continue;
     for (ptrdiff_t j = 0; j < d; j++) w[j] /= norm;
     s->a[s->count] = a;
@@ -118,9 +114,9 @@ static ep_status add_optima(ep_work *work, json_t *figure, const ep_optima *o, c
   EP_TRY(ep_work_get(work, &label, o->count, sizeof *label));
   for (ptrdiff_t i = 0; i < o->count; i++) {
     const double *w = ep_d(&o->W, i, 0);
-    if (dot(w, ep_d(E, 2, 0), E->cols) < -1e-6) continue;
-    a[n] = dot(w, ep_d(E, 0, 0), E->cols);
-    b[n] = dot(w, ep_d(E, 1, 0), E->cols);
+    if (ep_dot(w, ep_d(E, 2, 0), E->cols) < -1e-6) continue;
+    a[n] = ep_dot(w, ep_d(E, 0, 0), E->cols);
+    b[n] = ep_dot(w, ep_d(E, 1, 0), E->cols);
     label[n++] = (int)i + 1;
   }
   return ep_figure_add(figure,

@@ -1,14 +1,10 @@
 /* What is measured of one optimum w: spectrum of A(w), roughness and its bound, stability, irregularity. */
+#include "core/vector.h"
+
 #include <eigenpair/optima.h>
 #include <eigenpair/random.h>
 #include <math.h>
 #include <string.h>
-
-static double dot(const double *a, const double *b, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < n; j++) sum += a[j] * b[j];
-  return sum;
-}
 
 static ep_mat as_row(const double *w, ptrdiff_t d) {
   return ep_mat_view(EP_DOUBLE, 1, d, (void *)(uintptr_t)w);
@@ -19,9 +15,9 @@ static ep_mat as_row(const double *w, ptrdiff_t d) {
 /* u <- its part at right angles to w, of length 1; false if nothing is left */
 static bool make_tangent(double *u, const double *w, ptrdiff_t d) {
   for (int twice = 0; twice < 2; twice++) {
-    const double along = dot(u, w, d);
+    const double along = ep_dot(u, w, d);
     for (ptrdiff_t j = 0; j < d; j++) u[j] -= along * w[j];
-    const double norm = sqrt(dot(u, u, d));
+    const double norm = sqrt(ep_dot(u, u, d));
     if (!(norm > 1e-300)) return false;
     for (ptrdiff_t j = 0; j < d; j++) u[j] /= norm;
   }
@@ -55,7 +51,7 @@ static ep_status spectrum(ep_work *work, ep_optimum *o, const ep_layer *layer, c
   EP_TRY(ep_work_get(work, &lambda, d, sizeof *lambda));
   EP_TRY(ep_layer_matrix(&A, layer, w, NULL));
   ep_mat_vec(y.data, 1, &A, EP_N, w, 0);
-  o->lambda = dot(w, y.data, d);
+  o->lambda = ep_dot(w, y.data, d);
   double off = 0;
   for (ptrdiff_t j = 0; j < d; j++) off += pow(*ep_d(&y, 0, j) - o->lambda * w[j], 2);
   const double norm = sqrt(ep_mat_norm2(&y));
@@ -63,7 +59,7 @@ static ep_status spectrum(ep_work *work, ep_optimum *o, const ep_layer *layer, c
   EP_TRY(ep_mat_eig_sym(&A, lambda));
   o->top = lambda[d - 1];
   o->gap = d > 1 ? lambda[d - 1] - lambda[d - 2] : lambda[d - 1];
-  o->alignment = fabs(dot(w, ep_d(&A, d - 1, 0), d));
+  o->alignment = fabs(ep_dot(w, ep_d(&A, d - 1, 0), d));
   o->maximal = o->residual < exact && 1 - o->alignment < exact && o->gap > exact * fabs(o->top);
   return EP_OK;
 }
@@ -102,7 +98,7 @@ static ep_status roughness(ep_work *work, double *out, const ep_layer *layer, co
     EP_TRY(responses(&Y, layer, &V, &copies, y.data));
     for (ptrdiff_t k = 0; k < K; k++) {
       double *r = ep_d(&Y, k, 0);
-      *out = fmax(*out, sqrt(dot(r, r, d)) / chord);
+      *out = fmax(*out, sqrt(ep_dot(r, r, d)) / chord);
       if (round % 2 && make_tangent(r, w, d)) memcpy(ep_d(&U, k, 0), r, (size_t)d * sizeof *r);
     }
   }
@@ -133,7 +129,7 @@ static ep_status new_side(side *out, ep_work *work, const ep_layer *layer, const
   ep_mat_vec(out->s.data, 1, X, EP_N, w, 0);
   ep_activation_values(&out->h, &layer->h, &out->s);
   for (ptrdiff_t i = 0; i < X->rows; i++) {
-    out->norm[i] = sqrt(dot(ep_d(X, i, 0), ep_d(X, i, 0), X->cols));
+    out->norm[i] = sqrt(ep_dot(ep_d(X, i, 0), ep_d(X, i, 0), X->cols));
     *ep_d(&out->g, i, 0) = ep_layer_power(layer) * *ep_d(&out->h, i, 0);
   }
   return EP_OK;
@@ -264,7 +260,7 @@ static double omega(const eigen *e, const double *v, double L, double kappa) {
   const ptrdiff_t d = e->A.rows;
   const double top = e->lambda[d - 1] - fmin(0, e->lambda[0]);
   const double gap = d > 1 ? e->lambda[d - 1] - e->lambda[d - 2] : top;
-  return ep_irregularity(fabs(dot(v, ep_d(&e->phi, d - 1, 0), d)), top, gap, L, kappa);
+  return ep_irregularity(fabs(ep_dot(v, ep_d(&e->phi, d - 1, 0), d)), top, gap, L, kappa);
 }
 
 /* Lemma 6: |phi_1' - (phi_1 + sum_{j>1} phi_j (phi_j'dA phi_1) / (lambda_1 - lambda_j))| / |dA|^2; scratch: 2d */
@@ -272,16 +268,16 @@ static double second_order(const eigen *at, const eigen *moved, double change, d
   const ptrdiff_t d = at->A.rows;
   const double *p = ep_d(&at->phi, d - 1, 0), *q = ep_d(&moved->phi, d - 1, 0);
   double *rest = scratch, *pull = scratch + d; /* dA phi_1 */
-  const double sign = dot(p, q, d) < 0 ? -1 : 1;
+  const double sign = ep_dot(p, q, d) < 0 ? -1 : 1;
   for (ptrdiff_t i = 0; i < d; i++)
-    pull[i] = dot(ep_d(&moved->A, i, 0), p, d) - dot(ep_d(&at->A, i, 0), p, d);
+    pull[i] = ep_dot(ep_d(&moved->A, i, 0), p, d) - ep_dot(ep_d(&at->A, i, 0), p, d);
   for (ptrdiff_t i = 0; i < d; i++) rest[i] = sign * q[i] - p[i];
   for (ptrdiff_t k = 0; k < d - 1; k++) {
     const double *f = ep_d(&at->phi, k, 0);
-    const double c = dot(f, pull, d) / (at->lambda[d - 1] - at->lambda[k]);
+    const double c = ep_dot(f, pull, d) / (at->lambda[d - 1] - at->lambda[k]);
     for (ptrdiff_t i = 0; i < d; i++) rest[i] -= c * f[i];
   }
-  return sqrt(dot(rest, rest, d)) / (change * change);
+  return sqrt(ep_dot(rest, rest, d)) / (change * change);
 }
 
 /* Theorem 3 asks for sup omega < 1 in a ball and gives no formula for L and kappa: all three are the largest found in

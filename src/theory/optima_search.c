@@ -7,6 +7,8 @@
  * hyperplane of a data point, and an optimum may lie on such a jump: there steps turn back on themselves, and b grows
  * with every turn until w settles; it shrinks again while w goes straight on. Where b had to grow w may have stopped
  * short on a ridge that still rises: it goes on from there with b = 1, until it settles twice at one place. */
+#include "core/vector.h"
+
 #include <eigenpair/optima.h>
 #include <eigenpair/random.h>
 #include <math.h>
@@ -22,17 +24,11 @@ const char *ep_search_name(int i) {
   return names[i];
 }
 
-static double dot(const double *a, const double *b, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < n; j++) sum += a[j] * b[j];
-  return sum;
-}
-
 void ep_optima_starts(const ep_mat *W, uint64_t seed) {
   ep_random_fill_normal(W, seed, EP_STREAM_START, 8);
   for (ptrdiff_t k = 0; k < W->rows; k++) {
     double *w = ep_d(W, k, 0);
-    const double norm = sqrt(dot(w, w, W->cols));
+    const double norm = sqrt(ep_dot(w, w, W->cols));
     for (ptrdiff_t j = 0; j < W->cols; j++) w[j] = norm > 0 ? w[j] / norm : j == 0;
   }
 }
@@ -47,32 +43,32 @@ typedef struct {
 /* y -> the next w minus w, in place; the new w into w. Returns |step|. */
 static double advance(double *w, double *y, double *last, momentum *m, ptrdiff_t d,
                       const ep_optima_config *c) {
-  const double rho = dot(w, y, d), power = c->search[0] == 'p';
+  const double rho = ep_dot(w, y, d), power = c->search[0] == 'p';
   const double a = power ? 1 : c->rate / (m->top * m->brake);
   const double b = power ? c->shift * m->top * m->brake : 1 - a * rho;
   for (ptrdiff_t j = 0; j < d; j++) y[j] = a * y[j] + b * w[j];
-  const double norm = sqrt(dot(y, y, d));
+  const double norm = sqrt(ep_dot(y, y, d));
   for (ptrdiff_t j = 0; j < d; j++) {
     const double next = y[j] / norm;
     y[j] = next - w[j];
     w[j] = next;
   }
-  const bool turned = dot(y, last, d) < 0;
+  const bool turned = ep_dot(y, last, d) < 0;
   m->brake = turned ? 1.5 * m->brake : fmax(1, 0.95 * m->brake);
   memcpy(last, y, (size_t)d * sizeof *last);
-  return sqrt(dot(y, y, d));
+  return sqrt(ep_dot(y, y, d));
 }
 
 /* |y| below which A(w)w is nothing but rounding: A is at most (slope |x|)^2 */
 static double dead_level(const ep_layer *layer) {
   double most = 0;
   for (ptrdiff_t i = 0; i < layer->X.rows; i++)
-    most = fmax(most, dot(ep_d(&layer->X, i, 0), ep_d(&layer->X, i, 0), layer->X.cols));
+    most = fmax(most, ep_dot(ep_d(&layer->X, i, 0), ep_d(&layer->X, i, 0), layer->X.cols));
   return ep_layer_power(layer) == 1 ? 1e-15 * most : 0;
 }
 
 static void close_path(ep_path *path, const double *w, const double *y, ptrdiff_t d) {
-  const double rho = dot(w, y, d), norm = sqrt(dot(y, y, d));
+  const double rho = ep_dot(w, y, d), norm = sqrt(ep_dot(y, y, d));
   double sum = 0;
   for (ptrdiff_t j = 0; j < d; j++) sum += (y[j] - rho * w[j]) * (y[j] - rho * w[j]);
   path->lambda = rho;
@@ -151,7 +147,7 @@ static void step_all(crowd *c, const ep_mat *W, ep_path *paths, ptrdiff_t first,
   for (ptrdiff_t a = c->W.rows - 1; a >= 0; a--) {
     ep_path *path = &paths[c->who[a]];
     double *w = ep_d(&c->W, a, 0), *y = ep_d(&c->Y, a, 0);
-    const double norm = sqrt(dot(y, y, d));
+    const double norm = sqrt(ep_dot(y, y, d));
     close_path(path, w, y, d);
     path->iterations = t;
     if (!(norm > s->dead)) {
