@@ -29,7 +29,8 @@ static const struct {
                {"kernel", bench_kernel},
                {"closed", bench_closed},
                {"dynamics", bench_dynamics},
-               {"learnability", bench_learnability}};
+               {"learnability", bench_learnability},
+               {"optima", bench_optima}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 
 /* bench [--peers FOLDER] [NAME...] */

@@ -93,8 +93,11 @@ static void print_spectrum(const json_t *numbers) {
 }
 
 static void print_descent(const ep_setup *s, const ep_fit_info *info, const char *similarity) {
-  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, similarity,
-         s->objective.loss, s->fit.rate);
+  if (strcmp(s->fit.method, "alpha") == 0)
+    printf("training %s, %s weights, rate %g\n", s->fit.method, s->fit.weights, s->fit.rate);
+  else
+    printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, similarity,
+           s->objective.loss, s->fit.rate);
   printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,
          info->seconds);
   if (info->epochs > 0) printf(" (%.3g ms an epoch)", 1e3 * info->seconds / (double)info->epochs);
@@ -180,9 +183,8 @@ static ep_status write_results(const ep_setup *s, const fit_config *own, const c
 
 /* ---- */
 
-static const char *pairs_for(const ep_setup *s, const ep_objective *o) {
-  const bool views = strcmp(s->fit.method, "whitened") == 0;
-  return views || ep_objective_positives_only(o) ? "positives" : "triplet";
+static const char *pairs_for(const ep_objective *o, const char *method) {
+  return ep_objective_positives_only(o) || ep_method_takes_views(method) ? "positives" : "triplet";
 }
 
 static ep_status interrupted(const ep_setup *s) {
@@ -202,8 +204,8 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
   ep_fit_info info = {0};
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
-  EP_TRY(ep_points_load(points, &setup->data, &setup->pair, pairs_for(setup, &objective),
-                        &setup->run));
+  EP_TRY(ep_points_load(points, &setup->data, &setup->pair,
+                        pairs_for(&objective, setup->fit.method), &setup->run));
   ep_status st = ep_fit(&model, &info, points, setup);
   if (!st) st = write_results(setup, own, cli, &model, &info);
   if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);

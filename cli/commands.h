@@ -25,6 +25,8 @@ ep_status cmd_dynamics(int argc, char **argv);
 void help_dynamics(FILE *to);
 ep_status cmd_learnability(int argc, char **argv);
 void help_learnability(FILE *to);
+ep_status cmd_optima(int argc, char **argv);
+void help_optima(FILE *to);
 ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
 ep_status data_fetch(const char *name, bool json);

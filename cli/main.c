@@ -15,6 +15,7 @@ static const command commands[] = {
     {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
      cmd_dynamics, help_dynamics},
     {"learnability", "what a kernel can learn from n points", cmd_learnability, help_learnability},
+    {"optima", "local optima of one-layer contrastive learning", cmd_optima, help_optima},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -6,6 +6,7 @@
 #include <eigenpair/augment.h>
 #include <eigenpair/claim.h>
 #include <eigenpair/compare.h>
+#include <eigenpair/covariance.h>
 #include <eigenpair/dataset.h>
 #include <eigenpair/descent.h>
 #include <eigenpair/dynamics.h>
@@ -23,6 +24,8 @@
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
 #include <eigenpair/ode.h>
+#include <eigenpair/optima.h>
+#include <eigenpair/optima_figures.h>
 #include <eigenpair/options.h>
 #include <eigenpair/packed.h>
 #include <eigenpair/pairs.h>

@@ -49,6 +49,9 @@ typedef enum { EP_N, EP_T } ep_trans;
 void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
                 ep_trans tb, double beta);
 
+/* y = alpha op(A) x + beta y; x and y in the precision of A. */
+void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta);
+
 /* C = A B' for a B of few rows: A is read once, where it stands (BLAS would pack it first). */
 void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B);
 

@@ -92,6 +92,15 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
                 beta, C->data, (int)C->ld);
 }
 
+void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta) {
+  const CBLAS_TRANSPOSE ca = ta == EP_N ? CblasNoTrans : CblasTrans;
+  const int m = (int)A->rows, n = (int)A->cols, lda = (int)(A->ld > 0 ? A->ld : 1);
+  if ((ta == EP_N ? m : n) == 0) return;
+  if (A->prec == EP_SINGLE)
+    cblas_sgemv(CblasRowMajor, ca, m, n, (float)alpha, A->data, lda, x, 1, (float)beta, y, 1);
+  else cblas_dgemv(CblasRowMajor, ca, m, n, alpha, A->data, lda, x, 1, beta, y, 1);
+}
+
 void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
   assert(C->rows == A->rows && C->cols == B->rows && A->cols == B->cols);
   assert(A->prec == C->prec && B->prec == C->prec);

@@ -49,6 +49,27 @@ static void skinny(void **state) {
       }
 }
 
+/* y = 2 op(A) x + 3 y on a view with a longer stride */
+static void vector(void **state) {
+  (void)state;
+  for (int prec = 0; prec < 2; prec++)
+    for (int t = 0; t < 2; t++) {
+      ep_mat W = random_mat((ep_precision)prec, 7, 9, 1),
+             x = random_mat((ep_precision)prec, 1, 7, 2);
+      ep_mat y = random_mat((ep_precision)prec, 1, 7, 3),
+             z = random_mat((ep_precision)prec, 1, 7, 3);
+      const ep_mat A = ep_mat_cols(&W, 1, 5);
+      ep_mat_vec(y.data, 2, &A, t ? EP_T : EP_N, x.data, 3);
+      for (ptrdiff_t i = 0; i < (t ? 5 : 7); i++) {
+        double sum = 3 * ep_get(&z, 0, i);
+        for (ptrdiff_t j = 0; j < (t ? 7 : 5); j++)
+          sum += 2 * ep_get(&A, t ? j : i, t ? i : j) * ep_get(&x, 0, j);
+        CHECK_NEAR(ep_get(&y, 0, i), sum, prec ? 1e-13 : 1e-5);
+      }
+      for (int i = 0; i < 4; i++) ep_mat_free((ep_mat *[]){&W, &x, &y, &z}[i]);
+    }
+}
+
 /* A_ij *= sum_z G_iz B_zj, around the width of a strip */
 static void times_product(void **state) {
   (void)state;
@@ -274,6 +295,7 @@ int main(void) {
       cmocka_unit_test(views),           cmocka_unit_test(factorisations),
       cmocka_unit_test(singular_values), cmocka_unit_test(rankme),
       cmocka_unit_test(memory),          cmocka_unit_test(semidefinite),
+      cmocka_unit_test(vector),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
