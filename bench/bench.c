@@ -25,7 +25,12 @@ void bench_must(ep_status st) {
 static const struct {
   const char *name;
   void (*run)(const char *peers);
-} benches[] = {{"train", bench_train}, {"kernel", bench_kernel}, {"closed", bench_closed}};
+} benches[] = {{"train", bench_train},
+               {"kernel", bench_kernel},
+               {"closed", bench_closed},
+               {"dynamics", bench_dynamics},
+               {"learnability", bench_learnability},
+               {"optima", bench_optima}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 
 /* bench [--peers FOLDER] [NAME...] */

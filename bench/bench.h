@@ -6,6 +6,9 @@
 void bench_train(const char *peers); /* peers: folder of the scripts, or NULL */
 void bench_kernel(const char *peers);
 void bench_closed(const char *peers);
+void bench_dynamics(const char *peers);
+void bench_learnability(const char *peers);
+void bench_optima(const char *peers);
 
 /* ---- bench.c */
 double bench_now(void);

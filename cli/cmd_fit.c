@@ -93,8 +93,11 @@ static void print_spectrum(const json_t *numbers) {
 }
 
 static void print_descent(const ep_setup *s, const ep_fit_info *info, const char *similarity) {
-  printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, similarity,
-         s->objective.loss, s->fit.rate);
+  if (strcmp(s->fit.method, "alpha") == 0)
+    printf("training %s, %s weights, rate %g\n", s->fit.method, s->fit.weights, s->fit.rate);
+  else
+    printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, similarity,
+           s->objective.loss, s->fit.rate);
   printf("loss     %.6g -> %.6g in %ld epochs, %.2f s", info->start, info->loss, info->epochs,
          info->seconds);
   if (info->epochs > 0) printf(" (%.3g ms an epoch)", 1e3 * info->seconds / (double)info->epochs);
@@ -106,7 +109,7 @@ static void print_closed(const ep_setup *s, const ep_fit_info *info) {
          json_string_value(json_object_get(info->numbers, "path")), info->seconds);
 }
 
-static void print_map(const ep_setup *s, const ep_model *m) {
+static void print_map(const ep_setup *s, const ep_model *m, const char *activation) {
   const ep_net_shape *n = &m->net.shape;
   if (m->patches.F.data) {
     printf(
@@ -115,23 +118,28 @@ static void print_map(const ep_setup *s, const ep_model *m) {
         m->W.rows, m->W.cols, s->run.precision);
   } else if (m->net.theta.data) {
     printf("network  %td", n->inputs);
-    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, s->net.activation);
+    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, activation);
     printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
   } else {
     printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
-           s->net.depth, s->net.activation, ep_model_outputs(m), s->run.precision);
+           s->net.depth, activation, ep_model_outputs(m), s->run.precision);
   }
 }
 
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   ep_objective objective;
-  if (ep_objective_parse(&objective, &s->objective)) return; /* it was read once already */
+  ep_objective_config config = s->objective;
+  ep_net_config net = s->net; /* the model's own settings say what a method made of the options */
+  if (ep_options_from_json(ep_objective_options, &config, m->config) ||
+      ep_options_from_json(ep_net_options, &net, m->config) ||
+      ep_objective_parse(&objective, &config))
+    return; /* it was read once already */
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->pair.anchors);
   print_count(stdout, (double)info->anchors);
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
-  print_map(s, m);
+  print_map(s, m, net.activation);
   if (json_object_get(info->numbers, "path")) print_closed(s, info);
   else print_descent(s, info, ep_objective_similarity(&objective));
   print_spectrum(info->numbers);
@@ -175,9 +183,8 @@ static ep_status write_results(const ep_setup *s, const fit_config *own, const c
 
 /* ---- */
 
-static const char *pairs_for(const ep_setup *s, const ep_objective *o) {
-  const bool views = strcmp(s->fit.method, "whitened") == 0;
-  return views || ep_objective_positives_only(o) ? "positives" : "triplet";
+static const char *pairs_for(const ep_objective *o, const char *method) {
+  return ep_objective_positives_only(o) || ep_method_takes_views(method) ? "positives" : "triplet";
 }
 
 static ep_status interrupted(const ep_setup *s) {
@@ -197,8 +204,8 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
   ep_fit_info info = {0};
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
-  EP_TRY(ep_points_load(points, &setup->data, &setup->pair, pairs_for(setup, &objective),
-                        &setup->run));
+  EP_TRY(ep_points_load(points, &setup->data, &setup->pair,
+                        pairs_for(&objective, setup->fit.method), &setup->run));
   ep_status st = ep_fit(&model, &info, points, setup);
   if (!st) st = write_results(setup, own, cli, &model, &info);
   if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);

@@ -42,18 +42,6 @@ static ep_status run(const char *const argv[]) {
   return EP_OK;
 }
 
-static ep_status make_folders(const char *path) {
-  char part[1024];
-  for (size_t i = 1; i <= strlen(path) && i < sizeof part; i++) {
-    if (path[i] != '/' && path[i] != '\0') continue;
-    memcpy(part, path, i);
-    part[i] = '\0';
-    EP_CHECK(mkdir(part, 0777) == 0 || errno == EEXIST, EP_ERR_IO, "%s: cannot be made: %s", part,
-             strerror(errno));
-  }
-  return EP_OK;
-}
-
 static ep_status check_file(const char *path, size_t size, unsigned long crc) {
   unsigned char *bytes;
   size_t length;
@@ -84,7 +72,7 @@ static ep_status mnist_into(const char *folder, const char *work) {
 
 static ep_status fetch_mnist(const char *folder) {
   char work[1100];
-  EP_TRY(make_folders(folder));
+  EP_TRY(ep_folder_make(folder));
   snprintf(work, sizeof work, "%s/fetch-XXXXXX", folder);
   EP_CHECK(mkdtemp(work), EP_ERR_IO, "%s: cannot be written: %s", folder, strerror(errno));
   const ep_status st = mnist_into(folder, work);

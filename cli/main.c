@@ -6,7 +6,16 @@
 static const command commands[] = {
     {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
     {"embed", "apply a model to data", cmd_embed, help_embed},
+    {"compare", "may training be replaced, by what, from which width on: verdict and report",
+     cmd_compare, help_compare},
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
+    {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
+     help_probe},
+    {"report", "make the report page of a saved document again", cmd_report, help_report},
+    {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
+     cmd_dynamics, help_dynamics},
+    {"learnability", "what a kernel can learn from n points", cmd_learnability, help_learnability},
+    {"optima", "local optima of one-layer contrastive learning", cmd_optima, help_optima},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -21,7 +30,7 @@ static void overview(FILE *to) {
   fprintf(to, "eigenpair %s: wide contrastive models. Positive pairs in, eigenpairs out.\n\n",
           ep_version());
   for (int i = 0; i < COMMANDS; i++)
-    fprintf(to, "  eigenpair %-8s %s\n", commands[i].name, commands[i].line);
+    fprintf(to, "  eigenpair %-12s %s\n", commands[i].name, commands[i].line);
   fprintf(to,
           "\nA first model, in seconds:\n"
           "  eigenpair fit --data digits --epochs 50 --out model.npz\n"

@@ -10,4 +10,7 @@ awk '/^\[  PASSED  \] [0-9]+ test/ {passed += $4}
          if ($(i + 1) ~ /^skipped/) skipped += $i
        }
      }
+     /^# pass [0-9]+/ {passed += $3}
+     /^# fail [0-9]+/ {failed += $3}
+     /^# skipped [0-9]+/ {skipped += $3}
      END {printf "%d passed, %d failed, %d skipped\n", passed, failed, skipped}' "$1/Testing/Temporary/LastTest.log"

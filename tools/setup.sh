@@ -9,9 +9,11 @@ if ! command -v dpkg-query >/dev/null 2>&1 || ! command -v apt-get >/dev/null 2>
   echo "Install these, then: cmake --preset release && cmake --build --preset release"
   exit 1
 fi
+# A package may be provided by another: some builds of nodejs bring npm, and Debian's own would not install beside them.
+provided=$(dpkg-query -W -f '${Status} ${Package}, ${Provides}\n' | sed -n 's/^[a-z]* ok installed//p' | tr -d ' ' | tr ',\n' '  ')
 missing=
 for p in $wanted; do
-  dpkg-query -W -f '${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"
+  case " $provided " in *" $p "*) ;; *) missing="$missing $p" ;; esac
 done
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" = 0 ]; then root=; else root=sudo; fi

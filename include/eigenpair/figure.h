@@ -7,7 +7,8 @@
  *                "low": [..], "high": [..], "label": [..]}, ..],
  *    "rules": [{"axis": "x", "value": 3, "text": "gap"}, ..]}
  *
- * `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
+ * kind is line or scatter; panel, dashed, low, high, label and rules may be left out. The name is that of its files: small
+ * letters, digits, - and _. `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
  * switch. low and high make error bars; label (whole numbers) colours points. Numbers that are not finite are null. */
 #include <eigenpair/json.h>
 #include <eigenpair/status.h>
@@ -36,3 +37,5 @@ typedef struct {
 ep_status ep_figure_add(json_t *figure, const ep_series *series);
 /* A line across the figure at x = value (axis 'x') or y = value. */
 ep_status ep_figure_rule(json_t *figure, char axis, double value, const char *text);
+/* A row a point: series,panel,x,y,low,high,label. What is not there is empty. */
+ep_status ep_figure_write_csv(const char *path, const json_t *figure);

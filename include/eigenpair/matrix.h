@@ -49,6 +49,9 @@ typedef enum { EP_N, EP_T } ep_trans;
 void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
                 ep_trans tb, double beta);
 
+/* y = alpha op(A) x + beta y; x and y in the precision of A. */
+void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta);
+
 /* C = A B' for a B of few rows: A is read once, where it stands (BLAS would pack it first). */
 void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B);
 
@@ -65,8 +68,12 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
 /* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with
  * a non-negative diagonal. */
 ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
-/* A (m x n, double, m >= n) = U diag(sigma) V': U in place, sigma falling; the rows of Vt (n x n) are right vectors. */
-ep_status ep_mat_svd(const ep_mat *A, double *sigma, const ep_mat *Vt);
+/* A (m x n, double, m >= n) -> its first n rows become R, upper triangular with R'R = A'A; the others are scratch.
+ * A QR factorisation without Q. */
+ep_status ep_mat_triangle(const ep_mat *A);
+/* A (m x n, double) = U diag(sigma) Vt, sigma falling, k = min(m, n) of them; U (m x k), Vt (k x n). A is scratch
+ * afterwards. U and Vt may both be NULL: values only. */
+ep_status ep_mat_svd(const ep_mat *U, double *sigma, const ep_mat *Vt, const ep_mat *A);
 
 /* A (symmetric positive definite, double) -> its lower Cholesky factor L, A = LL'; zeros above. */
 ep_status ep_mat_cholesky(const ep_mat *A);

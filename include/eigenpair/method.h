@@ -1,6 +1,7 @@
 #pragma once
 /* A method turns pairs into a model; every model embeds new points. Training is one of the methods. */
 #include <eigenpair/analytic.h>
+#include <eigenpair/covariance.h>
 #include <eigenpair/dataset.h>
 #include <eigenpair/eigen.h>
 #include <eigenpair/features.h>
@@ -12,20 +13,23 @@
 
 const char *ep_method_name(int i); /* NULL past the last */
 const char *ep_method_help(int i);
-bool ep_method_is_closed(const char *name); /* no training: nothing to save on the way */
-const char *ep_kernel_name(int i);          /* empirical, analytic */
-const char *ep_integrator_name(int i);      /* euler, flow */
+bool ep_method_is_closed(const char *name);   /* no training: nothing to save on the way */
+bool ep_method_takes_views(const char *name); /* its pairs are positives unless --pairs is given */
+const char *ep_kernel_name(int i);            /* empirical, analytic */
+const char *ep_integrator_name(int i);        /* euler, flow */
 
 #define EP_FIT_OPTIONS(X, S)                                                                   \
   X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
   X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")              \
   X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
   X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
+  EP_ALPHA_OPTIONS(X, S)                                                                       \
   X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                        \
     "method kernel: of the network at its start, or at infinite width")                        \
   X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                    \
     "method kernel: steps of descent, or gradient flow for the time rate x epochs")            \
-  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL, "gradient flow: relative error a step")   \
+  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL,                                           \
+    "gradient flow, method linear: relative error a step")                                     \
   X(S, REAL, tolerance, "0", 0, 1, NULL,                                                       \
     "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "  \
     "never")                                                                                   \

@@ -5,7 +5,7 @@
  *   steps           f(X; t) = Y + (I - eta K)^t (f_0 - Y)
  *   new points      f(x; t) = f_0(x) + K(x, X) c(t),   c(t) = K^{-1} (I - e^{-eta K t}) (Y - f_0(X))
  *
- * and K^{-1}(..) at t = infinity is ridgeless regression. One eigendecomposition serves every t. */
+ * and K^{-1}(..) at t = infinity is ridgeless regression. One eigendecomposition serves every t and every ridge. */
 #include <eigenpair/matrix.h>
 
 typedef struct ep_squared ep_squared; /* opaque; owned by the caller */
@@ -26,3 +26,5 @@ ep_status ep_squared_train(const ep_mat *F, const ep_squared *s, const ep_mat *F
 /* C (n x Z): coefficients c(t), so that new points are f_0(x) + K(x, X) C. */
 ep_status ep_squared_coefficients(const ep_mat *C, const ep_squared *s, const ep_mat *F0,
                                   const ep_mat *Y, double rate, double t, int steps);
+/* C (n x Z) = (K + ridge)^{-1} Y; without a ridge the pseudo-inverse. */
+ep_status ep_squared_ridge(const ep_mat *C, const ep_squared *s, const ep_mat *Y, double ridge);

@@ -150,3 +150,19 @@ ep_status ep_file_write_text(const char *path, const char *text) {
   fputs(text, f.stream);
   return ep_file_commit(&f);
 }
+
+ep_status ep_folder_make(const char *path) {
+  char part[1024];
+  struct stat info;
+  EP_CHECK(*path, EP_ERR_ARG, "the name of a folder is empty");
+  EP_CHECK(strlen(path) < sizeof part, EP_ERR_ARG, "path is too long: %.80s...", path);
+  for (size_t i = 1; i <= strlen(path); i++) {
+    if (path[i] != '/' && path[i] != '\0') continue;
+    memcpy(part, path, i);
+    part[i] = '\0';
+    EP_CHECK(mkdir(part, 0777) == 0 || errno == EEXIST, EP_ERR_IO, "%s: cannot be made: %s", part,
+             strerror(errno));
+  }
+  EP_CHECK(stat(path, &info) == 0 && S_ISDIR(info.st_mode), EP_ERR_IO, "%s: is not a folder", path);
+  return EP_OK;
+}

@@ -23,3 +23,5 @@ void ep_file_discard(ep_file *f);     /* fine after commit */
 /* Can a file be made there? For saying so before hours of work. */
 ep_status ep_file_check_writable(const char *path);
 ep_status ep_file_write_text(const char *path, const char *text);
+/* The folder and those above it, where they are not yet there. */
+ep_status ep_folder_make(const char *path);

@@ -92,6 +92,15 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
                 beta, C->data, (int)C->ld);
 }
 
+void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta) {
+  const CBLAS_TRANSPOSE ca = ta == EP_N ? CblasNoTrans : CblasTrans;
+  const int m = (int)A->rows, n = (int)A->cols, lda = (int)(A->ld > 0 ? A->ld : 1);
+  if ((ta == EP_N ? m : n) == 0) return;
+  if (A->prec == EP_SINGLE)
+    cblas_sgemv(CblasRowMajor, ca, m, n, (float)alpha, A->data, lda, x, 1, (float)beta, y, 1);
+  else cblas_dgemv(CblasRowMajor, ca, m, n, alpha, A->data, lda, x, 1, beta, y, 1);
+}
+
 void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
   assert(C->rows == A->rows && C->cols == B->rows && A->cols == B->cols);
   assert(A->prec == C->prec && B->prec == C->prec);
@@ -165,25 +174,60 @@ ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R) {
   return st;
 }
 
-/* Row-major A read as column-major is A' = V diag(sigma) U'. */
-static ep_status svd(ep_work *work, const ep_mat *A, double *sigma, const ep_mat *Vt) {
-  const int m = (int)A->rows, n = (int)A->cols;
-  ep_mat U;
-  EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, m, n));
-  const int info = LAPACKE_dgesdd(LAPACK_COL_MAJOR, 'S', n, m, A->data, (int)A->ld, sigma, Vt->data,
-                                  (int)Vt->ld, U.data, n);
-  EP_CHECK(info == 0, EP_ERR_NUMERIC, "singular values of a %d x %d matrix: dgesdd info %d", m, n,
-           info);
-  ep_mat_copy(A, &U);
+/* row-major A read as column-major is A': A' = L Q, so R = L' stands where A did */
+static ep_status triangle(ep_work *work, const ep_mat *A) {
+  const int m = (int)A->rows, n = (int)A->cols, ld = (int)A->ld;
+  double *tau, *scratch, size;
+  EP_TRY(ep_work_get(work, &tau, n, sizeof *tau));
+  int info = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, n, m, A->data, ld, tau, &size, -1);
+  if (!info) {
+    EP_TRY(ep_work_get(work, &scratch, (ptrdiff_t)size, sizeof *scratch));
+    info = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, n, m, A->data, ld, tau, scratch, (int)size);
+  }
+  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dgelqf info %d", info);
+  for (ptrdiff_t i = 1; i < n; i++)
+    for (ptrdiff_t j = 0; j < i; j++) *ep_d(A, i, j) = 0;
   return EP_OK;
 }
 
-ep_status ep_mat_svd(const ep_mat *A, double *sigma, const ep_mat *Vt) {
-  assert(A->prec == EP_DOUBLE && Vt->prec == EP_DOUBLE && A->rows >= A->cols);
-  assert(Vt->rows == A->cols && Vt->cols == A->cols);
+ep_status ep_mat_triangle(const ep_mat *A) {
+  assert(A->prec == EP_DOUBLE && A->rows >= A->cols && A->rows <= INT_MAX && A->ld <= INT_MAX);
   if (A->cols == 0) return EP_OK;
   ep_work work = {0};
-  const ep_status st = svd(&work, A, sigma, Vt);
+  const ep_status st = triangle(&work, A);
+  ep_work_free(&work);
+  return st;
+}
+
+/* A' = V S U' column-major: LAPACK's left vectors are the rows of Vt, its right ones the columns of U */
+static ep_status svd(ep_work *work, const ep_mat *U, double *sigma, const ep_mat *Vt,
+                     const ep_mat *A) {
+  const int m = (int)A->rows, n = (int)A->cols, ld = (int)A->ld, k = m < n ? m : n;
+  const char job = U ? 'S' : 'N';
+  double none = 0, size, *scratch, *left = U ? Vt->data : &none, *right = U ? U->data : &none;
+  const int ld_left = U ? (int)Vt->ld : n, ld_right = U ? (int)U->ld : k;
+  lapack_int *iwork;
+  EP_TRY(ep_work_get(work, &iwork, 8 * (ptrdiff_t)k, sizeof *iwork));
+  int info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, n, m, A->data, ld, sigma, left, ld_left,
+                                 right, ld_right, &size, -1, iwork);
+  EP_CHECK(info || size < INT_MAX, EP_ERR_ARG, "singular values of %d x %d: too large", m, n);
+  if (!info) {
+    EP_TRY(ep_work_get(work, &scratch, (ptrdiff_t)size, sizeof *scratch));
+    info = LAPACKE_dgesdd_work(LAPACK_COL_MAJOR, job, n, m, A->data, ld, sigma, left, ld_left,
+                               right, ld_right, scratch, (int)size, iwork);
+  }
+  EP_CHECK(info == 0, EP_ERR_NUMERIC, "singular values of %d x %d: dgesdd info %d", m, n, info);
+  return EP_OK;
+}
+
+ep_status ep_mat_svd(const ep_mat *U, double *sigma, const ep_mat *Vt, const ep_mat *A) {
+  const ptrdiff_t k = A->rows < A->cols ? A->rows : A->cols;
+  assert(A->prec == EP_DOUBLE && A->rows <= INT_MAX && A->ld <= INT_MAX && !U == !Vt);
+  assert(!U || (U->prec == EP_DOUBLE && U->rows == A->rows && U->cols == k));
+  assert(!Vt || (Vt->prec == EP_DOUBLE && Vt->rows == k && Vt->cols == A->cols));
+  if (k == 0) return EP_OK;
+  ep_work work = {0};
+  const ep_status st = svd(&work, U, sigma, Vt, A);
   ep_work_free(&work);
   return st;
 }

@@ -15,7 +15,7 @@ static int right_hand_side(realtype t, N_Vector y, N_Vector dy, void *user) {
   double *out = N_VGetArrayPointer(dy);
   p->status = p->f(out, N_VGetArrayPointer(y), t, p->user);
   if (p->status) return -1;
-  for (sunindextype i = 0; i < N_VGetLength(dy); i++)
+  for (sunindextype i = 0, n = N_VGetLength(dy); i < n; i++)
     if (!isfinite(out[i])) return 1; /* too long a step: try a shorter one */
   return 0;
 }

@@ -96,3 +96,30 @@ ep_status ep_squared_train(const ep_mat *F, const ep_squared *s, const ep_mat *F
   if (!st) ep_mat_axpy(F, 1, F0);
   return st;
 }
+
+/* C = U' g(lambda) U Y, g = 1/(lambda + ridge), 0 for directions without eigenvalue and ridge */
+static ep_status ridge_solve(ep_work *work, const ep_mat *C, const ep_squared *s, const ep_mat *Y,
+                             double ridge) {
+  const ptrdiff_t n = s->U.rows;
+  const double zero = (double)n * DBL_EPSILON * s->lambda[n - 1];
+  ep_mat A;
+  EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, n, Y->cols));
+  ep_mat_mul(&A, 1, &s->U, EP_N, Y, EP_N, 0);
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const double l = s->lambda[k] > zero ? s->lambda[k] : 0;
+    const double g = l + ridge > 0 ? 1 / (l + ridge) : 0;
+    for (ptrdiff_t j = 0; j < Y->cols; j++) *ep_d(&A, k, j) *= g;
+  }
+  ep_mat_mul(C, 1, &s->U, EP_T, &A, EP_N, 0);
+  return EP_OK;
+}
+
+ep_status ep_squared_ridge(const ep_mat *C, const ep_squared *s, const ep_mat *Y, double ridge) {
+  EP_CHECK(Y->rows == s->U.rows && Y->prec == EP_DOUBLE, EP_ERR_SHAPE,
+           "targets have to be n x Z in double");
+  EP_CHECK(ridge >= 0, EP_ERR_ARG, "ridge %g is negative", ridge);
+  ep_work work = {0};
+  const ep_status st = ridge_solve(&work, C, s, Y, ridge);
+  ep_work_free(&work);
+  return st;
+}

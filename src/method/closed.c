@@ -50,9 +50,9 @@ static ep_status new_gathering(gathering *g, ep_work *work, const ep_features *m
   return ep_work_get(work, &g->sign, block, sizeof *g->sign);
 }
 
-static ep_status some_rows(const ep_mat *H, gathering *g, ep_rows *rows, ptrdiff_t n) {
+static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat x = ep_mat_rows(&g->x, 0, n);
-  if (!ep_rows_all_kept(rows)) return ep_rows_gather(H, rows->map, rows->X, g->point, &x);
+  if (!ep_psi_rows_all_kept(rows)) return ep_psi_rows_gather(H, rows->map, rows->X, g->point, &x);
 #pragma omp parallel for schedule(static)
   for (ptrdiff_t i = 0; i < n; i++) {
     const ep_mat to = ep_mat_rows(H, i, 1), from = ep_mat_rows(&rows->kept, g->point[i], 1);
@@ -62,7 +62,7 @@ static ep_status some_rows(const ep_mat *H, gathering *g, ep_rows *rows, ptrdiff
 }
 
 /* T_row += sign H */
-static ep_status add_partners(gathering *g, ep_rows *rows, ptrdiff_t n) {
+static ep_status add_partners(gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat H = ep_mat_rows(&g->H, 0, n);
   EP_TRY(some_rows(&H, g, rows, n));
 #pragma omp parallel for schedule(static)
@@ -77,7 +77,7 @@ static ep_status add_partners(gathering *g, ep_rows *rows, ptrdiff_t n) {
 }
 
 /* t_n of the anchors first .. first + n */
-static ep_status partner_sums(gathering *g, ep_rows *rows, const ep_pairs *p, ptrdiff_t first,
+static ep_status partner_sums(gathering *g, ep_psi_rows *rows, const ep_pairs *p, ptrdiff_t first,
                               ptrdiff_t n) {
   const ep_mat T = ep_mat_rows(&g->T, 0, n);
   ptrdiff_t waiting = 0;
@@ -95,13 +95,13 @@ static ep_status partner_sums(gathering *g, ep_rows *rows, const ep_pairs *p, pt
 }
 
 /* B = 1/N sum_n psi_n t_n' */
-static ep_status accumulate(const ep_mat *B, ep_work *work, ep_rows *rows, const ep_pairs *p) {
+static ep_status accumulate(const ep_mat *B, ep_work *work, ep_psi_rows *rows, const ep_pairs *p) {
   gathering g;
   const double share = 1 / (double)p->anchors;
   ep_mat all;
-  for (ptrdiff_t i = 0; ep_rows_all_kept(rows) && i < rows->X->rows; i += rows->block) {
+  for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->X->rows; i += rows->block) {
     EP_TRY(ep_watch_step("features", (double)i, (double)rows->X->rows));
-    EP_TRY(ep_rows_get(&all, rows, i));
+    EP_TRY(ep_psi_rows_get(&all, rows, i));
   }
   EP_TRY(new_gathering(&g, work, rows->map, rows->X, rows->block));
   for (ptrdiff_t i = 0; i < p->anchors; i += rows->block) {
@@ -119,7 +119,7 @@ static ep_status accumulate(const ep_mat *B, ep_work *work, ep_rows *rows, const
 static ep_status covariance(const ep_mat *C, const ep_features *map, const ep_points *points,
                             double memory) {
   ep_work work = {0};
-  ep_rows rows;
+  ep_psi_rows rows;
   ep_mat B;
   ep_status st = ep_work_mat(&work, &B, points->X.prec, map->count, map->count);
   /* three blocks of rows are needed besides; features are kept where points are met more than once, all or none */
@@ -127,7 +127,7 @@ static ep_status covariance(const ep_mat *C, const ep_features *map, const ep_po
   const double all = (double)ep_sizeof(B.prec) * (double)points->X.rows * (double)map->count;
   const double left = memory - (double)ep_sizeof(B.prec) * (double)B.rows * (double)B.cols;
   const bool keep = met > points->X.rows && all < 0.6 * left;
-  if (!st) st = ep_rows_new(&rows, &work, map, &points->X, keep, left * 0.6);
+  if (!st) st = ep_psi_rows_new(&rows, &work, map, &points->X, keep, left * 0.6);
   if (!st) st = accumulate(&B, &work, &rows, &points->pairs);
   if (!st) ep_mat_copy(C, &B);
   ep_work_free(&work);
@@ -150,7 +150,7 @@ static ep_status solve_primal(const ep_mat *W, double *lambda, ep_eigen_info *in
 /* ---- free */
 
 typedef struct {
-  ep_rows rows;
+  ep_psi_rows rows;
   ep_pair_matrix S;
   ep_mat X, T, U, Y; /* (M, b), (P, b), (P, b), (M, b) in the run's precision */
   double products;
@@ -168,13 +168,13 @@ static ep_status apply_free(const ep_mat *Y, const ep_mat *X, void *user) {
   ep_mat_copy(&x, X);
   for (ptrdiff_t i = 0; i < p; i += f->rows.block) {
     EP_TRY(ep_watch_step("products", f->products, 0));
-    EP_TRY(ep_rows_get(&psi, &f->rows, i));
+    EP_TRY(ep_psi_rows_get(&psi, &f->rows, i));
     const ep_mat t = ep_mat_rows(&T, i, psi.rows);
     ep_mat_mul(&t, 1, &psi, EP_N, &x, EP_N, 0);
   }
   ep_pair_matrix_mul(&U, &f->S, &T);
   for (ptrdiff_t i = 0; i < p; i += f->rows.block) {
-    EP_TRY(ep_rows_get(&psi, &f->rows, i));
+    EP_TRY(ep_psi_rows_get(&psi, &f->rows, i));
     const ep_mat u = ep_mat_rows(&U, i, psi.rows);
     ep_mat_mul(&y, 1, &psi, EP_T, &u, EP_N, i > 0);
   }
@@ -198,7 +198,7 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_features *m
   EP_TRY(ep_work_mat(work, &f->T, prec, p, b));
   EP_TRY(ep_work_mat(work, &f->U, prec, p, b));
   const double basis = sizeof(double) * krylov_numbers(s, (double)map->count, (double)b);
-  return ep_rows_new(&f->rows, work, map, &points->X, true, room(s) - basis);
+  return ep_psi_rows_new(&f->rows, work, map, &points->X, true, room(s) - basis);
 }
 
 static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info,
@@ -291,11 +291,11 @@ ep_status ep_closed_dual(const ep_mat *Y, double *lambda, ep_eigen_info *info, p
 }
 
 /* Psi (P x M), all of it */
-static ep_status all_rows(ep_mat *Psi, ep_rows *rows) {
+static ep_status all_rows(ep_mat *Psi, ep_psi_rows *rows) {
   ep_mat part;
   for (ptrdiff_t i = 0; i < rows->X->rows; i += rows->block) {
     EP_TRY(ep_watch_step("features", (double)i, (double)rows->X->rows));
-    EP_TRY(ep_rows_get(&part, rows, i));
+    EP_TRY(ep_psi_rows_get(&part, rows, i));
   }
   *Psi = rows->kept;
   return EP_OK;
@@ -318,11 +318,11 @@ static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep
                               const ep_setup *s) {
   const ptrdiff_t p = points->X.rows;
   const ep_precision prec = points->X.prec;
-  ep_rows rows;
+  ep_psi_rows rows;
   ep_mat Psi, G, g, Y;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
-  EP_TRY(ep_rows_new(&rows, work, map, &points->X, true, room(s)));
-  EP_CHECK(ep_rows_all_kept(&rows), EP_ERR_ARG,
+  EP_TRY(ep_psi_rows_new(&rows, work, map, &points->X, true, room(s)));
+  EP_CHECK(ep_psi_rows_all_kept(&rows), EP_ERR_ARG,
            "--path dual keeps the features of all points; they do not fit --memory");
   EP_TRY(all_rows(&Psi, &rows));
   g = G;

@@ -47,9 +47,11 @@ typedef struct {
 static ep_status new_batches(batches *b, ep_work *work, const ep_training *t) {
   const ptrdiff_t n = t->points->pairs.anchors, p = t->X.rows;
   b->size = t->setup->fit.batch;
-  b->least = ep_objective_least_anchors(&t->objective, &t->points->pairs);
-  EP_CHECK(b->size >= b->least, EP_ERR_ARG, "--batch %td is too small: loss %s needs %td anchors",
-           b->size, t->setup->objective.loss, b->least);
+  b->least =
+      t->loss.value ? t->loss.least : ep_objective_least_anchors(&t->objective, &t->points->pairs);
+  EP_CHECK(b->size >= b->least, EP_ERR_ARG, "--batch %td is too small: %s %s needs %td anchors",
+           b->size, t->loss.value ? "method" : "loss",
+           t->loss.value ? t->setup->fit.method : t->setup->objective.loss, b->least);
   ptrdiff_t most = (b->size + b->least) * (1 + ep_pairs_most_partners(&t->points->pairs));
   if (most > p) most = p;
   EP_TRY(ep_work_get(work, &b->order, n, sizeof *b->order));
@@ -141,14 +143,18 @@ static ep_status descend(ep_training *t) {
   return st;
 }
 
+ep_status ep_training_gd(ep_training *t) {
+  EP_TRY(ep_training_network(t, ep_training_full_batch(t)));
+  EP_TRY(ep_training_begin(t, &t->net->theta, &t->grad.theta, t->net->shape.outputs));
+  EP_TRY(descend(t));
+  return ep_training_finish(t);
+}
+
 ep_status ep_fit_gd(ep_model *model, ep_fit_info *info, const ep_points *points,
                     const ep_setup *setup) {
   ep_training t;
   ep_status st = ep_training_new(&t, model, info, points, setup);
-  if (!st) st = ep_training_network(&t, ep_training_full_batch(&t));
-  if (!st) st = ep_training_begin(&t, &t.net->theta, &t.grad.theta, t.net->shape.outputs);
-  if (!st) st = descend(&t);
-  if (!st) st = ep_training_finish(&t);
+  if (!st) st = ep_training_gd(&t);
   ep_training_free(&t);
   return st;
 }

@@ -13,19 +13,24 @@ static const struct {
   const char *name, *help;
   ep_method *fit;
   bool batches; /* --batch means something to it */
+  bool views;   /* it takes views of a point: positives only, unless --pairs says otherwise */
   bool closed;  /* no epochs: nothing to save on the way, nothing to track */
 } methods[] = {
-    {"gd", "gradient descent on the whole network", ep_fit_gd, true, false},
+    {"gd", "gradient descent on the whole network", ep_fit_gd, .batches = true},
+    {"alpha", "ascent of the contrastive covariance tr C_alpha[f] (--weights)", ep_fit_alpha,
+     .batches = true, .views = true},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
-     ep_fit_kernel, false, false},
+     ep_fit_kernel, .closed = false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
-     false, false},
-    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, false, false},
-    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, false, false},
-    {"pca", "PCA of C at the random start: no training", ep_fit_pca, false, true},
-    {"infinite", "the same at infinite width", ep_fit_infinite, false, true},
+     .closed = false},
+    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, .closed = false},
+    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, .closed = false},
+    {"pca", "PCA of C at the random start: no training", ep_fit_pca, .closed = true},
+    {"infinite", "the same at infinite width", ep_fit_infinite, .closed = true},
     {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
-     ep_fit_whitened, false, true},
+     ep_fit_whitened, .views = true, .closed = true},
+    {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
+     ep_fit_linear, .closed = false},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -38,6 +43,12 @@ const char *ep_kernel_name(int i) {
 const char *ep_integrator_name(int i) {
   static const char *const names[] = {"euler", "flow", NULL};
   return names[i];
+}
+
+bool ep_method_takes_views(const char *name) {
+  for (int i = 0; i < METHODS; i++)
+    if (strcmp(methods[i].name, name) == 0) return methods[i].views;
+  return false;
 }
 
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
@@ -127,7 +138,7 @@ ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
                         .start = NAN};
   EP_TRY(ep_options_name(&which, NULL, "method", setup->fit.method, ep_method_name));
   EP_CHECK(methods[which].batches || setup->fit.batch == 0 || setup->fit.batch >= info->anchors,
-           EP_ERR_ARG, "--batch goes with method gd; %s descends on all pairs at once",
+           EP_ERR_ARG, "--batch goes with methods gd and alpha; %s descends on all pairs at once",
            methods[which].name);
   EP_CHECK(!methods[which].closed || (!setup->fit.track[0] && !setup->files.resume[0]), EP_ERR_ARG,
            "method %s has no epochs: --track and --resume do not go with it", methods[which].name);

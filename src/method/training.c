@@ -92,7 +92,9 @@ void ep_training_free(ep_training *t) {
 }
 
 double ep_training_memory(const ep_training *t) {
-  const double loss = ep_objective_memory(&t->objective, &t->points->pairs, t->F.cols);
+  const double loss = t->loss.value
+                          ? t->loss.memory
+                          : ep_objective_memory(&t->objective, &t->points->pairs, t->F.cols);
   return ep_run_memory(&t->setup->run) - (double)ep_memory_current() - loss;
 }
 
@@ -103,7 +105,9 @@ ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, 
   const ep_mat F = ep_mat_rows(&t->F, 0, p), F_double = ep_mat_rows(&t->F_double, 0, p);
   const ep_mat dF = ep_mat_rows(&t->dF, 0, p), dF_double = ep_mat_rows(&t->dF_double, 0, p);
   ep_mat_copy(&F_double, &F);
-  EP_TRY(ep_objective_value(loss, gradient ? &dF_double : NULL, &F_double, pairs, &t->objective));
+  const ep_mat *const to = gradient ? &dF_double : NULL;
+  EP_TRY(t->loss.value ? t->loss.value(loss, to, &F_double, pairs, t->loss.user)
+                       : ep_objective_value(loss, to, &F_double, pairs, &t->objective));
   if (gradient) ep_mat_copy(&dF, &dF_double);
   return EP_OK;
 }

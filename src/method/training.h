@@ -6,12 +6,22 @@
 
 #include <eigenpair/method.h>
 
+/* A loss of the outputs in the place of the objective's. */
+typedef struct {
+  ep_status (*value)(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
+                     const void *user); /* like ep_objective_value; NULL: the objective */
+  const void *user;
+  ptrdiff_t least; /* fewest anchors of a batch */
+  double memory;   /* bytes of scratch */
+} ep_training_value;
+
 typedef struct ep_training ep_training;
 struct ep_training {
   const ep_setup *setup;
   const ep_points *points;
   ep_fit_info *info;
   ep_objective objective;
+  ep_training_value loss; /* used if loss.value is set */
   ep_mat state,
       gradient; /* (1, count) what is trained, and dL/dstate at the last evaluation; views */
   /* *loss = L of all pairs at the state, with outputs in F; with `gradient` also the gradient */
@@ -51,6 +61,8 @@ ep_status ep_training_begin(ep_training *t, const ep_mat *state, const ep_mat *g
                             ptrdiff_t outputs);
 /* Full-batch descent: row t of the history is the loss after t steps. */
 ep_status ep_training_descend(ep_training *t);
+/* gd.c: gradient descent on the network from ep_training_new to the model, all pairs at once or in batches. */
+ep_status ep_training_gd(ep_training *t);
 void ep_training_summary(ep_training *t); /* fills in info */
 /* The same, and the model's weights from those of a rotated network. */
 ep_status ep_training_finish(ep_training *t);

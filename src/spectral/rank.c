@@ -1,28 +1,37 @@
+#include "spectral/rows.h"
+
 #include <eigenpair/subspace.h>
 #include <math.h>
 
-/* sigma_k^2 are the eigenvalues of F'F */
-static ep_status rankme(double *rank, ep_work *work, const ep_mat *F) {
-  ep_mat D, G;
-  double *lambda, sum = 0, entropy = 0;
-  EP_TRY(ep_work_mat(work, &D, EP_DOUBLE, F->rows, F->cols));
-  EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, F->cols, F->cols));
-  EP_TRY(ep_work_get(work, &lambda, F->cols, sizeof *lambda));
-  ep_mat_copy(&D, F);
-  ep_mat_mul(&G, 1, &D, EP_T, &D, EP_N, 0);
-  EP_TRY(ep_mat_eig_sym(&G, lambda));
-  for (ptrdiff_t k = 0; k < F->cols; k++) sum += sqrt(fmax(lambda[k], 0));
-  for (ptrdiff_t k = 0; k < F->cols; k++) {
-    const double p = sqrt(fmax(lambda[k], 0)) / sum;
-    if (sum > 0 && p > 0) entropy -= p * log(p);
+/* exp of the entropy of p_k = sigma_k^power / sum; 0 if all are 0 */
+static double entropy_rank(const double *sigma, ptrdiff_t count, double power) {
+  double sum = 0, entropy = 0;
+  if (count == 0 || sigma[0] == 0) return 0;
+  for (ptrdiff_t k = 0; k < count; k++) sum += pow(sigma[k] / sigma[0], power);
+  for (ptrdiff_t k = 0; k < count; k++) {
+    const double p = pow(sigma[k] / sigma[0], power) / sum;
+    if (p > 0) entropy -= p * log(p);
   }
-  *rank = sum > 0 ? exp(entropy) : 0;
+  return exp(entropy);
+}
+
+static ep_status rank_of(double *rank, ep_work *work, const ep_mat *F, bool centred) {
+  ep_rows rows = ep_rows_all(F);
+  const ptrdiff_t count = F->rows < F->cols ? F->rows : F->cols;
+  double *sigma;
+  EP_TRY(ep_work_get(work, &sigma, count, sizeof *sigma));
+  if (centred) EP_TRY(ep_rows_centred(&rows, work, F));
+  EP_TRY(ep_rows_singular(sigma, &rows));
+  *rank = entropy_rank(sigma, count, centred ? 2 : 1);
   return EP_OK;
 }
 
-ep_status ep_rankme(double *rank, const ep_mat *F) {
+static ep_status with_work(double *rank, const ep_mat *F, bool centred) {
   ep_work work = {0};
-  const ep_status st = rankme(rank, &work, F);
+  const ep_status st = rank_of(rank, &work, F, centred);
   ep_work_free(&work);
   return st;
 }
+
+ep_status ep_rankme(double *rank, const ep_mat *F) { return with_work(rank, F, false); }
+ep_status ep_effective_rank(double *rank, const ep_mat *F) { return with_work(rank, F, true); }

@@ -16,8 +16,7 @@ static ep_status nearest(ep_work *work, const ep_mat *W) {
   EP_TRY(ep_work_mat(work, &P, EP_DOUBLE, W->rows, W->cols));
   EP_TRY(ep_work_mat(work, &Qt, EP_DOUBLE, W->cols, W->cols));
   EP_TRY(ep_work_get(work, &sigma, W->cols, sizeof *sigma));
-  ep_mat_copy(&P, W);
-  EP_TRY(ep_mat_svd(&P, sigma, &Qt));
+  EP_TRY(ep_mat_svd(&P, sigma, &Qt, W)); /* W is scratch now */
   ep_mat_mul(W, 1, &P, EP_N, &Qt, EP_N, 0);
   return EP_OK;
 }

@@ -3,6 +3,7 @@
 #include "method/closed.h"
 
 #include <eigenpair/bounds.h>
+#include <eigenpair/subspace.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -293,27 +294,16 @@ static ep_status pca_of(ep_work *work, pca *out, const ep_net *net, const ep_bou
   return embed(work, out, net, run);
 }
 
-/* O = AB' with W_t'W_0 = A Sigma B': the rotation that brings W_t closest to W_0, and the one of the proof */
-static ep_status best_rotation(ep_work *work, ep_mat *O, const ep_mat *Wt, const ep_mat *W0) {
-  const ptrdiff_t z = Wt->cols;
-  ep_mat T, Bt;
-  double *sigma;
-  EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, z, z));
-  EP_TRY(ep_work_mat(work, &Bt, EP_DOUBLE, z, z));
-  EP_TRY(ep_work_mat(work, O, EP_DOUBLE, z, z));
-  EP_TRY(ep_work_get(work, &sigma, z, sizeof *sigma));
-  ep_mat_mul(&T, 1, Wt, EP_T, W0, EP_N, 0);
-  EP_TRY(ep_mat_svd(&T, sigma, &Bt));
-  ep_mat_mul(O, 1, &T, EP_N, &Bt, EP_N, 0);
-  return EP_OK;
-}
-
+/* O brings W_t closest to W_0: the rotation of the proof */
 static ep_status representation(ep_work *work, ep_measured *out, const ep_bound_run *run) {
+  const ptrdiff_t z = run->now->W.cols;
+  ep_procrustes_info fit;
   pca start, now;
   ep_mat O, E;
   EP_TRY(pca_of(work, &start, run->start, run));
   EP_TRY(pca_of(work, &now, run->now, run));
-  EP_TRY(best_rotation(work, &O, &now.W, &start.W));
+  EP_TRY(ep_work_mat(work, &O, EP_DOUBLE, z, z));
+  EP_TRY(ep_procrustes(&O, &fit, &now.W, &start.W));
   EP_TRY(ep_work_mat(work, &E, EP_DOUBLE, start.U.rows, start.U.cols));
   ep_mat_copy(&E, &start.U);
   ep_mat_mul(&E, 1, &now.U, EP_N, &O, EP_N, -1); /* rows O'u_t - u_0 */

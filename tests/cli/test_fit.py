@@ -346,8 +346,8 @@ def test_a_last_batch_of_one(ep, rng, save, loss):
 # ---- every choice
 
 @pytest.mark.parametrize("option, names", [
-    ("loss", LOSSES), ("similarity", ["auto"] + SIMILARITIES), ("activation", ACTIVATIONS), ("method", ["gd", "kernel", "linearised", "grassmann", "iterate", "pca",
-                                                                  "infinite", "whitened"]),
+    ("loss", LOSSES), ("similarity", ["auto"] + SIMILARITIES), ("activation", ACTIVATIONS), ("method", ["gd", "alpha", "kernel", "linearised", "grassmann", "iterate", "pca",
+                                                                  "infinite", "whitened", "linear"]),
 ])
 def test_choices_are_all_tested(good, option, names):
     """A new loss, similarity, activation or method must come into the tables of this file."""

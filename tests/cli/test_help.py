@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "ntk", "data"]
+COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "report", "dynamics", "learnability", "optima", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -12,23 +12,54 @@ DEFAULTS = {
             "rate": "1", "epochs": "100", "batch": "0", "tolerance": "0", "patience": "10", "seed": "0",
             "precision": "single", "threads": "0", "memory": "0", "out": "model.npz", "every": "0", "kernel": "empirical",
             "integrator": "euler", "flow-tolerance": "1e-8", "track-points": "20", "track-every": "1",
-            "weight-variance": "1", "bias-variance": "0", "last-variance": "1", "views": "0", "features": "dense",
+            "weight-variance": "1", "bias-variance": "0", "last-variance": "1", "weights": "uniform", "views": "0", "features": "dense",
             "filters": "data", "path": "auto", "landmarks": "0", "ridge": "0.01", "power": "0", "retraction": "qr",
             "block": "0", "krylov": "6", "restarts": "200", "eigen-tolerance": "1e-10"},
+    "compare": {"methods": "gd,kernel,grassmann,pca,infinite,iterate", "widths": "100,300,1000", "runs": "3",
+                "tolerance": "0.1", "rate": "1", "epochs": "100", "iterations": "5", "track-points": "20",
+                "test-samples": "1000", "out": "compare", "samples": "0", "scale": "auto", "width": "1000", "depth": "1",
+                "outputs": "10", "activation": "relu", "loss": "linear", "similarity": "auto", "delta": "0.01",
+                "temperature": "0.5", "epsilon": "1", "off-diagonal": "0.005", "invariance": "25", "variance": "25",
+                "covariance": "1", "views": "0", "features": "dense", "filters": "data", "path": "auto",
+                "landmarks": "0", "ridge": "0.01", "power": "0", "retraction": "qr", "seed": "0",
+                "precision": "single", "threads": "0", "memory": "0"},
     "ntk": {"kernel": "empirical", "layout": "full", "out": "kernel.npy", "samples": "0", "scale": "auto",
             "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
             "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
             "memory": "0"},
+    "dynamics": {"time": "100", "views": "0", "way": "flow", "tolerance": "1e-10", "out": "q.npy", "embedding": "embedding.npy",
+                 "samples": "0", "scale": "auto", "layers": "2", "width": "0", "outputs": "2", "activation": "linear",
+                 "constraint": "grassmann", "retraction": "qr", "rate": "0.01", "decay": "1", "radius": "1",
+                 "seed": "0", "precision": "double", "threads": "0", "memory": "0"},
+    "learnability": {"kernel": "analytic", "depth": "1", "activation": "relu", "train": "0", "ridge": "0", "noise": "0",
+                     "measure": "0", "modes": "65536", "samples": "0", "scale": "auto", "weight-variance": "1",
+                     "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
+                     "memory": "0"},
+    "optima": {"activation": "relu", "weights": "uniform", "starts": "100", "search": "power", "shift": "1", "rate": "0.5",
+               "iterations": "5000", "settle": "1e-9", "merge": "0.05", "step": "0.1", "directions": "8", "push": "0.05",
+               "pushes": "8", "samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0",
+               "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
+    "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "cost": "0.01",
+              "tolerance": "1e-4", "iterations": "1000", "neighbours": "20", "temperature": "0.07",
+              "uniformity-points": "10000", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+    "report": {"out": "report"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
 }
 # options of interface.md without a default value
 OTHERS = {
-    "fit": "data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
+    "fit": "alpha data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
            "resume json progress frozen explain",
     "embed": "data labels image labels-out normalise json progress",
+    "compare": "test data labels image pairs augment anchors positives negatives input-scale init frozen json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
+    "probe": "embedding labels test-embedding test-labels positives out json progress",
+    "report": "json progress",
+    "dynamics": "times compare matrix q0 trajectory basis embed data labels image pairs augment anchors positives "
+                "negatives json progress",
+    "learnability": "kernel-matrix input-scale trains target out data labels image json progress",
+    "optima": "alpha ball data labels image augment anchors positives out figures json progress",
     "data": "data labels image out labels-out json progress",
 }
 

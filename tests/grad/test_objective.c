@@ -221,6 +221,10 @@ static void slopes(void **state) {
     CHECK_NEAR(ep_objective_partners(&o, &pairs), 2, 0);
     ep_pairs_free(&pairs);
   }
+  for (int k = 0; ep_loss_name(k); k++) { /* no row without one */
+    const ep_objective o = make_objective(ep_loss_name(k), "auto");
+    assert_true(ep_objective_slope(&o) > 0);
+  }
   ep_objective o = make_objective("barlow", "auto");
   assert_true(isinf(ep_objective_slope(&o)));
   ep_pairs pairs = make_pairs(1, 0, true); /* its positive, and both views of the other anchors */

@@ -1,4 +1,4 @@
-/* Matrices: products, norms, copies between precisions, QR, symmetric eigenproblems, scratch. */
+/* Matrices: products, norms, copies between precisions, QR, singular values, symmetric eigenproblems, scratch. */
 #include "core/loops.h"
 #include "core/mem.h"
 #include "random_mat.h"
@@ -47,6 +47,27 @@ static void skinny(void **state) {
         ep_mat_free(&C);
         ep_mat_free(&D);
       }
+}
+
+/* y = 2 op(A) x + 3 y on a view with a longer stride */
+static void vector(void **state) {
+  (void)state;
+  for (int prec = 0; prec < 2; prec++)
+    for (int t = 0; t < 2; t++) {
+      ep_mat W = random_mat((ep_precision)prec, 7, 9, 1),
+             x = random_mat((ep_precision)prec, 1, 7, 2);
+      ep_mat y = random_mat((ep_precision)prec, 1, 7, 3),
+             z = random_mat((ep_precision)prec, 1, 7, 3);
+      const ep_mat A = ep_mat_cols(&W, 1, 5);
+      ep_mat_vec(y.data, 2, &A, t ? EP_T : EP_N, x.data, 3);
+      for (ptrdiff_t i = 0; i < (t ? 5 : 7); i++) {
+        double sum = 3 * ep_get(&z, 0, i);
+        for (ptrdiff_t j = 0; j < (t ? 7 : 5); j++)
+          sum += 2 * ep_get(&A, t ? j : i, t ? i : j) * ep_get(&x, 0, j);
+        CHECK_NEAR(ep_get(&y, 0, i), sum, prec ? 1e-13 : 1e-5);
+      }
+      for (int i = 0; i < 4; i++) ep_mat_free((ep_mat *[]){&W, &x, &y, &z}[i]);
+    }
 }
 
 /* A_ij *= sum_z G_iz B_zj, around the width of a strip */
@@ -145,37 +166,52 @@ static void factorisations(void **state) {
   ep_mat_free(&S);
 }
 
-/* A = U diag(sigma) V' with orthonormal U and V, sigma falling; sigma^2 are the eigenvalues of A'A. Square, tall, and a
- * view inside of a larger matrix. */
+/* A = U S Vt with orthonormal U' U, Vt Vt' for tall, square and wide A with room between the rows; values alone are
+ * the same; R'R = A'A. */
 static void singular_values(void **state) {
   (void)state;
-  for (ptrdiff_t m = 4; m < 10; m += 5)
-    for (int view = 0; view < 2; view++) {
-      enum { N = 4 };
-      ep_mat A = random_mat(EP_DOUBLE, m, N, 1), big = random_mat(EP_DOUBLE, m, N + 3, 2), Vt, G, S;
-      ep_mat U = view ? ep_mat_cols(&big, 2, N) : ep_mat_view(EP_DOUBLE, m, N, big.data);
-      double sigma[N], lambda[N];
-      CHECK_OK(ep_mat_new(&Vt, EP_DOUBLE, N, N));
-      CHECK_OK(ep_mat_new(&G, EP_DOUBLE, N, N));
-      CHECK_OK(ep_mat_new(&S, EP_DOUBLE, m, N));
-      ep_mat_copy(&U, &A);
-      CHECK_OK(ep_mat_svd(&U, sigma, &Vt));
-      for (int turn = 0; turn < 2; turn++) {
-        if (turn) ep_mat_mul(&G, 1, &Vt, EP_N, &Vt, EP_T, 0);
-        else ep_mat_mul(&G, 1, &U, EP_T, &U, EP_N, 0);
-        for (int i = 0; i < N; i++)
-          for (int j = 0; j < N; j++) CHECK_NEAR(*ep_d(&G, i, j), i == j, 1e-14);
-      }
-      ep_mat_mul(&G, 1, &A, EP_T, &A, EP_N, 0);
-      CHECK_OK(ep_mat_eig_sym(&G, lambda));
-      for (int k = 0; k < N; k++) {
-        CHECK_CLOSE(sigma[k] * sigma[k], lambda[N - 1 - k], 1e-13);
-        for (ptrdiff_t i = 0; i < m; i++) *ep_d(&U, i, k) *= sigma[k];
-      }
-      ep_mat_mul(&S, 1, &U, EP_N, &Vt, EP_N, 0);
-      CHECK_NEAR(mat_gap(&S, &A), 0, 1e-13);
-      for (int i = 0; i < 5; i++) ep_mat_free((ep_mat *[]){&A, &big, &Vt, &G, &S}[i]);
+  static const int shapes[][2] = {{7, 3}, {4, 4}, {3, 8}, {1, 5}, {5, 1}, {300, 20}};
+  for (size_t t = 0; t < sizeof shapes / sizeof *shapes; t++) {
+    const ptrdiff_t m = shapes[t][0], n = shapes[t][1], k = m < n ? m : n;
+    ep_mat all = random_mat(EP_DOUBLE, m, n + 2, 1), wide = random_mat(EP_DOUBLE, m, k + 3, 2);
+    ep_mat again = random_mat(EP_DOUBLE, m, n + 2, 1), third = random_mat(EP_DOUBLE, m, n + 2, 1);
+    const ep_mat A = ep_mat_cols(&all, 1, n), B = ep_mat_cols(&again, 1, n);
+    const ep_mat U = ep_mat_cols(&wide, 2, k);
+    ep_mat Vt = random_mat(EP_DOUBLE, k, n, 3), S, G, P;
+    double *sigma = ep_alloc(k, sizeof *sigma), *alone = ep_alloc(k, sizeof *alone);
+    CHECK_OK(ep_mat_new(&S, EP_DOUBLE, m, n));
+    CHECK_OK(ep_mat_new(&G, EP_DOUBLE, k, k));
+    CHECK_OK(ep_mat_svd(&U, sigma, &Vt, &A));
+    CHECK_OK(ep_mat_svd(NULL, alone, NULL, &B));
+    for (ptrdiff_t i = 0; i < k; i++) {
+      CHECK_NEAR(sigma[i], alone[i], 1e-13 * sigma[0]);
+      assert_true(sigma[i] >= 0 && (i == 0 || sigma[i] <= sigma[i - 1]));
     }
+    for (int side = 0; side < 2; side++) {
+      ep_mat_mul(&G, 1, side ? &Vt : &U, side ? EP_N : EP_T, side ? &Vt : &U, side ? EP_T : EP_N,
+                 0);
+      for (ptrdiff_t i = 0; i < k * k; i++) CHECK_NEAR(*ep_d(&G, 0, i), i % k == i / k, 1e-13);
+    }
+    for (ptrdiff_t i = 0; i < m * k; i++) *ep_d(&U, i / k, i % k) *= sigma[i % k];
+    const ep_mat C = ep_mat_cols(&third, 1, n);
+    ep_mat_mul(&S, 1, &U, EP_N, &Vt, EP_N, 0);
+    CHECK_NEAR(mat_gap(&S, &C), 0, 1e-13 * sigma[0]);
+    if (m >= n) {
+      CHECK_OK(ep_mat_new(&P, EP_DOUBLE, n, n));
+      ep_mat_mul(&G, 1, &C, EP_T, &C, EP_N, 0);
+      CHECK_OK(ep_mat_triangle(&C));
+      const ep_mat R = ep_mat_rows(&C, 0, n);
+      ep_mat_mul(&P, 1, &R, EP_T, &R, EP_N, 0);
+      CHECK_NEAR(mat_gap(&P, &G), 0, 1e-13 * sigma[0] * sigma[0]);
+      for (ptrdiff_t i = 0; i < n * n; i++)
+        assert_true(i / n <= i % n || *ep_d(&R, i / n, i % n) == 0);
+      ep_mat_free(&P);
+    }
+    ep_mat *const used[] = {&all, &again, &third, &wide, &Vt, &S, &G};
+    for (size_t i = 0; i < sizeof used / sizeof *used; i++) ep_mat_free(used[i]);
+    ep_release(sigma);
+    ep_release(alone);
+  }
 }
 
 /* RankMe: r equal singular values have rank r; a zero matrix has none. */
@@ -259,6 +295,7 @@ int main(void) {
       cmocka_unit_test(views),           cmocka_unit_test(factorisations),
       cmocka_unit_test(singular_values), cmocka_unit_test(rankme),
       cmocka_unit_test(memory),          cmocka_unit_test(semidefinite),
+      cmocka_unit_test(vector),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

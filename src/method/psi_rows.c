@@ -3,11 +3,11 @@
 
 enum { BLOCK = 2048 };
 
-ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
-                      bool keep_some, double memory) {
+ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
+                          bool keep_some, double memory) {
   const double row = (double)ep_sizeof(X->prec) * (double)map->count;
   const double point = row + ep_features_scratch(map, X->prec);
-  *out = (ep_rows){.map = map, .X = X, .block = BLOCK < X->rows ? BLOCK : X->rows};
+  *out = (ep_psi_rows){.map = map, .X = X, .block = BLOCK < X->rows ? BLOCK : X->rows};
   if ((double)out->block * point > memory / 4) out->block = (ptrdiff_t)(memory / 4 / point);
   EP_CHECK(out->block >= 1, EP_ERR_ARG,
            "--memory is too small: one point's %td features take %.0f KiB", map->count,
@@ -22,9 +22,9 @@ ep_status ep_rows_new(ep_rows *out, ep_work *work, const ep_features *map, const
   return EP_OK;
 }
 
-bool ep_rows_all_kept(const ep_rows *r) { return r->kept.rows == r->X->rows; }
+bool ep_psi_rows_all_kept(const ep_psi_rows *r) { return r->kept.rows == r->X->rows; }
 
-ep_status ep_rows_get(ep_mat *out, ep_rows *r, ptrdiff_t first) {
+ep_status ep_psi_rows_get(ep_mat *out, ep_psi_rows *r, ptrdiff_t first) {
   const ptrdiff_t left = r->X->rows - first, n = left < r->block ? left : r->block;
   const bool keep = first + n <= r->kept.rows;
   *out = keep ? ep_mat_rows(&r->kept, first, n) : ep_mat_rows(&r->buffer, 0, n);
@@ -35,8 +35,8 @@ ep_status ep_rows_get(ep_mat *out, ep_rows *r, ptrdiff_t first) {
   return EP_OK;
 }
 
-ep_status ep_rows_gather(const ep_mat *H, const ep_features *map, const ep_mat *X,
-                         const ptrdiff_t *index, const ep_mat *x) {
+ep_status ep_psi_rows_gather(const ep_mat *H, const ep_features *map, const ep_mat *X,
+                             const ptrdiff_t *index, const ep_mat *x) {
 #pragma omp parallel for schedule(static)
   for (ptrdiff_t i = 0; i < x->rows; i++) {
     const ep_mat to = ep_mat_rows(x, i, 1), from = ep_mat_rows(X, index[i], 1);

@@ -1,0 +1,14 @@
+#pragma once
+/* y = c x^e by least squares on logarithms. */
+#include <stddef.h>
+
+typedef struct {
+  double exponent, low,
+      high; /* and its 95 % interval, from the scatter about the line; NAN for fewer than 3 points */
+  double log_c;    /* natural logarithm of c */
+  ptrdiff_t count; /* points used: those with x, y > 0 and finite */
+} ep_power_law;
+/* exponent is NAN for fewer than two different x. */
+ep_power_law ep_power_law_fit(const double *x, const double *y, ptrdiff_t count);
+/* x at which the law meets y; NAN if it never does (exponent 0 or NAN). */
+double ep_power_law_meets(const ep_power_law *law, double y);

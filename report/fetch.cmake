@@ -1,0 +1,25 @@
+# cmake -DNPM=npm -DFROM=report -DTO=folder -P fetch.cmake: what package-lock.json names, by npm, into TO/node_modules. All
+# builds share TO; what is there and right is left alone, so only the first build needs a network.
+file(SHA256 ${FROM}/package-lock.json wanted)
+file(MAKE_DIRECTORY ${TO})
+file(LOCK ${TO} DIRECTORY GUARD PROCESS TIMEOUT 600)
+set(here "")
+if(EXISTS ${TO}/complete)
+  file(READ ${TO}/complete here)
+endif()
+if(here STREQUAL wanted)
+  return()
+endif()
+file(REMOVE ${TO}/complete)
+file(COPY ${FROM}/package.json ${FROM}/package-lock.json DESTINATION ${TO})
+foreach(pause 2 10 0)
+  execute_process(COMMAND ${NPM} ci --ignore-scripts --no-audit --no-fund --prefer-offline --loglevel=error
+    WORKING_DIRECTORY ${TO} RESULT_VARIABLE failed OUTPUT_QUIET ERROR_VARIABLE said)
+  if(NOT failed)
+    file(WRITE ${TO}/complete ${wanted})
+    return()
+  endif()
+  execute_process(COMMAND ${CMAKE_COMMAND} -E sleep ${pause})
+endforeach()
+message(FATAL_ERROR "npm could not install what the report page is made of (report/package.json). The first build needs a "
+  "network. npm said:\n${said}")

@@ -1,0 +1,383 @@
+// A figure as data (include/eigenpair/figure.h) -> rows, CSV, Vega-Lite specification, drawing. The same functions
+// draw in the page and, run by Node, the files for papers.
+import { Error as onlyErrors, View, defaultLocale, parse } from 'vega';
+import { expressionInterpreter } from 'vega-interpreter';
+import { compile } from 'vega-lite';
+
+const { format } = defaultLocale(); // d3's number formats
+const SHAPES = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'triangle-down', 'triangle-left'];
+const DASHES = [
+  [5, 3],
+  [2, 2],
+  [8, 3, 2, 3],
+  [1, 4],
+];
+const FEW = 40; // points of a line that are marked one by one
+
+// Colours that stay apart for the colour-blind; the page has its own of the same meaning for light and dark.
+export const PAPER = {
+  font: "Helvetica, Arial, 'DejaVu Sans', sans-serif",
+  ink: '#1d2329',
+  soft: '#565f68',
+  line: '#dde1e5',
+  colours: [
+    '#0072b2',
+    '#d55e00',
+    '#009e73',
+    '#cc79a7',
+    '#e69f00',
+    '#56b4e9',
+    '#882255',
+    '#8c8c2e',
+    '#332288',
+    '#6f6f6f',
+  ],
+};
+
+// ---- the numbers
+
+export const COLUMNS = ['series', 'panel', 'x', 'y', 'low', 'high', 'label'];
+
+// One row a point.
+export function rows(figure) {
+  return figure.series.flatMap((s) =>
+    s.x.map((x, i) => ({
+      series: s.name,
+      panel: s.panel || '',
+      x,
+      y: s.y[i],
+      low: s.low ? s.low[i] : null,
+      high: s.high ? s.high[i] : null,
+      label: s.label ? s.label[i] : null,
+      dashed: !!s.dashed,
+    })),
+  );
+}
+
+export function csv(figure) {
+  const cell = (v) => (v === null ? '' : /[",\r\n]/.test(v) ? `"${v.replaceAll('"', '""')}"` : String(v));
+  return [COLUMNS, ...rows(figure).map((r) => COLUMNS.map((c) => r[c]))]
+    .map((r) => `${r.map(cell).join(',')}\n`)
+    .join('');
+}
+
+export function panels(figure) {
+  const names = [...new Set(figure.series.map((s) => s.panel || ''))];
+  return names.length ? names : [''];
+}
+
+// 12,000 and 0.0123; far from 1, 1.23e-7
+export function number(x, how) {
+  if (how) return format(how)(x);
+  if (Number.isInteger(x) && Math.abs(x) < 1e15) return format(',d')(x);
+  return format(Math.abs(x) < 1e-4 || Math.abs(x) >= 1e6 ? '.3~e' : '.4~g')(x);
+}
+
+// ---- axes
+
+const rulesOf = (figure) => figure.rules || [];
+const shown = (v, axis) => v !== null && (!axis.log || v > 0); // a log axis has no place for 0
+
+const raised = (e) => String(e).replace(/[-\d]/g, (c) => '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'['0123456789-'.indexOf(c)]);
+
+// Decades; below two of them 1, 2, 5. null: too narrow for either.
+export function logTicks([lo, hi]) {
+  const from = Math.floor(Math.log10(lo)),
+    to = Math.ceil(Math.log10(hi));
+  const all = (multiples) =>
+    Array.from({ length: to - from + 1 }, (_, i) => from + i)
+      .flatMap((e) => multiples.map((m) => [m, e]))
+      .filter(([m, e]) => Number(`${m}e${e}`) >= lo && Number(`${m}e${e}`) <= hi);
+  let ticks = all([1]);
+  if (ticks.length < 3) ticks = all([1, 2, 5]);
+  if (ticks.length < 2) return null;
+  const step = Math.ceil(ticks.length / 8);
+  ticks = ticks.filter(([, e]) => ticks.length <= 8 || (e - from) % step === 0);
+  const plain = ticks.every(([, e]) => e >= -3 && e <= 5);
+  const text = ([m, e]) => (plain ? format(',~r')(Number(`${m}e${e}`)) : `${m > 1 ? `${m}·` : ''}10${raised(e)}`);
+  return { values: ticks.map(([m, e]) => Number(`${m}e${e}`)), labels: ticks.map(text) };
+}
+
+// An axis of a panel: everything that is drawn along it has a place, with a little room at both ends.
+function axisOf(figure, name, drawn) {
+  const axis = figure[name];
+  const values = drawn
+    .flatMap((r) => (name === 'x' ? [r.x] : [r.y, r.low, r.high]))
+    .concat(
+      rulesOf(figure)
+        .filter((r) => r.axis === name)
+        .map((r) => r.value),
+    )
+    .filter((v) => shown(v, axis));
+  const channel = { type: 'quantitative', title: axis.title, scale: { zero: false }, axis: { tickCount: 6 } };
+  if (!axis.log || !values.length) return channel;
+  const [least, most] = values
+    .map(Math.log10)
+    .reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
+  const room = Math.max(0.04 * (most - least), 0.04);
+  const domain = [
+    Math.max(10 ** (least - room), Number.MIN_VALUE),
+    Math.min(10 ** (most + room), Number.MAX_VALUE),
+  ];
+  channel.scale = { type: 'log', domain, nice: false };
+  const ticks = logTicks(domain);
+  if (ticks) {
+    channel.axis = {
+      values: ticks.values,
+      labelOverlap: 'greedy',
+      labelExpr: `${JSON.stringify(ticks.labels)}[indexof(${JSON.stringify(ticks.values)}, datum.value)]`,
+    };
+  }
+  return channel;
+}
+
+// ---- layers
+
+const layer = (values, mark, encoding) => (values.length ? [{ data: { values }, mark, encoding }] : []);
+
+// What a point says when it is pointed at: {name: text}.
+function tip(r, figure) {
+  const range = r.low !== null && r.high !== null ? ` (${number(r.low)} to ${number(r.high)})` : '';
+  return {
+    ...(r.series ? { series: r.series } : {}),
+    ...(r.label !== null ? { label: String(r.label) } : {}),
+    [figure.x.title || 'x']: number(r.x),
+    [figure.y.title || 'y']: number(r.y) + range,
+  };
+}
+
+const tooltip = { field: 'tip' },
+  colour = (field, domain, theme, legend) => ({
+    field,
+    type: 'nominal',
+    scale: { domain, range: theme.colours },
+    legend,
+  });
+const shape = (field, domain, legend) => ({ field, type: 'nominal', scale: { domain, range: SHAPES }, legend });
+
+// The widths that words of a legend take, by and large.
+const legendWidths = (words) => words.map((w) => 7 * w.length + 40);
+
+function lineLayers(figure, drawn, x, y, theme, width) {
+  const names = (dashed) => [...new Set(figure.series.filter((s) => !!s.dashed === dashed).map((s) => s.name))];
+  const measured = names(false),
+    theory = names(true);
+  const many = new Set(figure.series.filter((s) => s.x.length > FEW).map((s) => s.name));
+  const [solid, dashed] = [false, true].map((d) => drawn.filter((r) => r.dashed === d));
+  const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
+    order = { field: 'order', type: 'quantitative' };
+  const fit = (words) => Math.max(1, Math.floor(width / Math.max(...legendWidths(words))));
+  const several = measured.length + theory.length > 1;
+  const legend = several ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } : null; // as high as the dashes
+  const color = colour('series', measured, theme, legend);
+  const floor = (r) => (shown(r.low, figure.y) ? r.low : y.scale.domain[0]); // a bar that leaves a log axis below
+  const bars = solid.filter((r) => r.low !== null && shown(r.high, figure.y)).map((r) => ({ ...r, low: floor(r) }));
+  return [
+    ...layer(
+      solid,
+      { type: 'line', strokeWidth: 2, invalid: 'break-paths-filter-domains' },
+      { ...place, order, color },
+    ),
+    ...layer(
+      dashed,
+      { type: 'line', color: theme.soft, strokeWidth: 1.5, invalid: 'break-paths-filter-domains' },
+      {
+        ...place,
+        order,
+        strokeDash: {
+          field: 'series',
+          type: 'nominal',
+          scale: { domain: theory, range: DASHES },
+          legend: legend && { title: null, columns: fit(theory), symbolType: 'stroke', symbolSize: 300 },
+        },
+      },
+    ),
+    ...layer(
+      bars,
+      { type: 'errorbar', opacity: 1, ticks: { size: 8 }, thickness: 1.5 },
+      {
+        x: place.x,
+        y: { field: 'low', ...y },
+        y2: { field: 'high' },
+        color,
+      },
+    ),
+    ...layer(
+      solid.filter((r) => r.y !== null).map((r) => ({ ...r, many: many.has(r.series) })),
+      { type: 'point', filled: true, size: 55, opacity: 1 },
+      {
+        ...place,
+        color,
+        shape: shape('series', measured, legend),
+        tooltip,
+        opacity: { condition: { test: 'datum.many', value: 0 }, value: 1 },
+      },
+    ),
+  ];
+}
+
+function scatterLayers(figure, drawn, x, y, theme, width) {
+  const all = rows(figure),
+    labelled = all.some((r) => r.label !== null);
+  const kind = (r) => (labelled ? r.label : r.series);
+  const domain = [...new Set(all.map(kind))]
+    .filter((v) => v !== null)
+    .sort((a, b) => (labelled ? a - b : 0))
+    .map(String);
+  const lines = Math.ceil((Math.max(...legendWidths(domain)) * domain.length) / width),
+    columns = Math.ceil(domain.length / lines);
+  const legend = domain.length > 1 ? { title: labelled ? 'label' : null, columns } : null;
+  const points = drawn.filter((r) => r.y !== null).map((r) => ({ ...r, kind: String(kind(r)) }));
+  return layer(
+    points,
+    { type: 'point', filled: true, size: points.length > 500 ? 22 : 40, opacity: 0.8 },
+    {
+      x: { field: 'x', ...x },
+      y: { field: 'y', ...y },
+      tooltip,
+      color: colour('kind', domain, theme, legend),
+      shape: shape('kind', domain, legend),
+    },
+  );
+}
+
+// How near the points of one end of the panel come to the height of a rule.
+function nearness(figure, drawn, value, sign) {
+  const at = (v, axis) => (axis.log ? Math.log(v) : v);
+  const end = Math.max(...drawn.map((r) => sign * at(r.x, figure.x)));
+  const distance = (r) => Math.abs(at(r.y, figure.y) - at(value, figure.y));
+  return Math.min(...drawn.filter((r) => r.y !== null && sign * at(r.x, figure.x) === end).map(distance));
+}
+
+// Lines across the panel, with their words where there is room for them.
+function ruleLayers(figure, drawn, x, y, theme) {
+  return rulesOf(figure)
+    .filter((r) => shown(r.value, figure[r.axis]))
+    .flatMap((r) => {
+      const left = r.axis === 'y' && nearness(figure, drawn, r.value, -1) > nearness(figure, drawn, r.value, 1);
+      const at = r.axis === 'x' ? { x: { field: 'value', ...x } } : { y: { field: 'value', ...y } };
+      const place =
+        r.axis === 'x'
+          ? { align: 'left', dx: 5, y: 8 }
+          : { dy: -8, ...(left ? { align: 'left', x: 4 } : { align: 'right', x: 'width', dx: -4 }) };
+      const part = (mark, more) => ({
+        data: { values: [r] },
+        mark: { color: theme.soft, ...mark },
+        encoding: { ...at, ...more },
+      });
+      return [
+        part({ type: 'rule', strokeDash: [3, 3], strokeWidth: 1.2 }),
+        part({ type: 'text', fontStyle: 'italic', ...place }, { text: { field: 'text' } }),
+      ];
+    });
+}
+
+function panelSpec(figure, panel, theme, size) {
+  const mine = rows(figure).filter((r) => r.panel === panel);
+  const drawn = mine
+    .map((r, order) => ({
+      ...r,
+      order,
+      tip: r.y === null ? null : tip(r, figure),
+      y: shown(r.y, figure.y) ? r.y : null,
+    }))
+    .filter((r) => shown(r.x, figure.x));
+  const x = axisOf(figure, 'x', drawn),
+    y = axisOf(figure, 'y', drawn);
+  const layers =
+    figure.kind === 'scatter'
+      ? scatterLayers(figure, drawn, x, y, theme, size.width - 60)
+      : lineLayers(figure, drawn, x, y, theme, size.width - 60);
+  const nothing = { data: { values: [{}] }, mark: { type: 'text', text: 'no numbers to show', color: theme.soft } };
+  return { ...size, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme)] };
+}
+
+// Legends stand side by side where there is room, else one above the other.
+function configOf(theme, figure, width) {
+  const needed = legendWidths([...new Set(figure.series.map((s) => s.name))]).reduce((a, b) => a + b, 0);
+  const words = {
+    labelColor: theme.soft,
+    titleColor: theme.ink,
+    labelFontSize: 12,
+    titleFontSize: 13,
+    titleFontWeight: 500,
+  };
+  return {
+    font: theme.font,
+    background: null,
+    aria: false,
+    view: { stroke: null },
+    text: { fontSize: 12 },
+    title: { color: theme.ink, fontSize: 13, fontWeight: 600 },
+    axis: {
+      ...words,
+      labelFlush: false,
+      gridColor: theme.line,
+      domainColor: theme.soft,
+      tickColor: theme.soft,
+      titlePadding: 10,
+      domain: false,
+      ticks: false,
+      labelPadding: 6,
+    },
+    legend: {
+      ...words,
+      orient: 'top',
+      direction: 'horizontal',
+      symbolSize: 90,
+      labelLimit: 260,
+      symbolStrokeWidth: 2,
+      columnPadding: 16,
+      layout: { top: { anchor: 'start', direction: needed > width - 60 ? 'vertical' : 'horizontal', margin: 4 } },
+    },
+  };
+}
+
+// One panel of a given size, or with `panel` undefined all of them side by side.
+export function specOf(figure, theme, { panel, width, height }) {
+  const names = panels(figure),
+    one = panel !== undefined || names.length === 1;
+  const base = { description: figure.alt, config: configOf(theme, figure, width) };
+  if (one) {
+    return {
+      ...base,
+      autosize: { type: 'fit', contains: 'padding' },
+      ...panelSpec(figure, panel ?? names[0], theme, { width, height }),
+    };
+  }
+  const size = { width: Math.min(width, 320), height };
+  return {
+    ...base,
+    columns: 3,
+    concat: names.map((name) => ({ title: name, ...panelSpec(figure, name, theme, size) })),
+  };
+}
+
+// The expressions of the specification are interpreted, never compiled: the page forbids eval.
+export function viewOf(spec, options = {}) {
+  const runtime = parse(compile(spec, { logger: quiet }).spec, null, { ast: true });
+  return new View(runtime, { expr: expressionInterpreter, renderer: 'none', logLevel: onlyErrors, ...options });
+}
+const quiet = {
+  level() {
+    return this;
+  },
+  error(...words) {
+    console.error(...words);
+    return this;
+  },
+  warn() {
+    return this;
+  },
+  info() {
+    return this;
+  },
+  debug() {
+    return this;
+  },
+};
+
+// A drawing that stands alone, in the colours of paper.
+export function svg(figure) {
+  return viewOf(specOf(figure, PAPER, { width: 520, height: figure.kind === 'scatter' ? 340 : 330 })).toSVG();
+}

@@ -1,0 +1,42 @@
+#include <eigenpair/powerlaw.h>
+#include <math.h>
+
+/* 97.5 % point of Student's t: Hill's expansion in 1/n of the normal's, exact values where it is poor */
+static double student(ptrdiff_t freedom) {
+  static const double few[] = {12.706, 4.303, 3.182, 2.776, 2.571};
+  if (freedom <= 5) return few[freedom - 1];
+  const double z = 1.959964, n = (double)freedom;
+  return z + (pow(z, 3) + z) / (4 * n) + (5 * pow(z, 5) + 16 * pow(z, 3) + 3 * z) / (96 * n * n);
+}
+
+static int usable(double x, double y) { return x > 0 && y > 0 && isfinite(x) && isfinite(y); }
+
+ep_power_law ep_power_law_fit(const double *x, const double *y, ptrdiff_t count) {
+  double n = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, rest = 0;
+  ep_power_law law = {NAN, NAN, NAN, NAN, 0};
+  for (ptrdiff_t i = 0; i < count; i++)
+    if (usable(x[i], y[i])) n++, sx += log(x[i]), sy += log(y[i]);
+  law.count = (ptrdiff_t)n;
+  for (ptrdiff_t i = 0; i < count; i++)
+    if (usable(x[i], y[i])) {
+      const double dx = log(x[i]) - sx / n;
+      sxx += dx * dx;
+      sxy += dx * (log(y[i]) - sy / n);
+    }
+  if (n < 2 || !(sxx > 1e-12)) return law;
+  law.exponent = sxy / sxx;
+  law.log_c = sy / n - law.exponent * sx / n;
+  for (ptrdiff_t i = 0; i < count; i++)
+    if (usable(x[i], y[i])) rest += pow(log(y[i]) - law.log_c - law.exponent * log(x[i]), 2);
+  if (n < 3) return law;
+  const double half = student(law.count - 2) * sqrt(rest / (n - 2) / sxx);
+  law.low = law.exponent - half;
+  law.high = law.exponent + half;
+  return law;
+}
+
+double ep_power_law_meets(const ep_power_law *law, double y) {
+  if (!(law->exponent != 0)) return NAN;
+  const double x = exp((log(y) - law->log_c) / law->exponent);
+  return isfinite(x) ? x : NAN;
+}

@@ -1,0 +1,57 @@
+#pragma once
+/* What the probes share: parts of labelled points, linear scores, cosines in tiles. */
+#include "spectral/rows.h"
+
+#include <eigenpair/probe.h>
+
+/* Points and the numbers of their classes (-1: a class no training point has). */
+typedef struct {
+  ep_rows rows;
+  const int *class;
+} ep_part;
+
+typedef struct {
+  ep_part train, test, judged; /* judged: training points that train_accuracy is taken from */
+  const ptrdiff_t *own;        /* judged point i is training point own[i] */
+  ptrdiff_t classes;
+  const ep_probe_config *config;
+  const ep_run_config *run;
+} ep_probe_task;
+
+/* A probe either makes weights W (classes x Z+1, in work) whose largest score wins, or finds classes in its own way:
+ * found[i] of test point i, own_found[i] of judged point i. */
+typedef ep_status ep_weights_fn(ep_mat *W, ep_probe_result *info, ep_work *work,
+                                const ep_probe_task *task);
+typedef ep_status ep_classes_fn(int *found, int *own_found, ep_work *work,
+                                const ep_probe_task *task);
+ep_weights_fn ep_linear_fit, ep_svm_fit;
+ep_classes_fn ep_knn_classes;
+
+/* ---- linear.c: the last column of W meets a 1 behind every point */
+
+/* Scratch of the logistic loss; groups of points are worked on side by side and added up in order. */
+typedef struct {
+  const ep_part *part;
+  double ridge;
+  ptrdiff_t groups, classes;
+  ep_mat *block, *scores, *gradient; /* one a group */
+  double *loss;
+} ep_logistic;
+ep_status ep_logistic_new(ep_logistic *out, ep_work *work, const ep_part *part, ptrdiff_t classes,
+                          double ridge, double memory);
+/* Returns L(W), dW = dL/dW */
+double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W);
+/* found[i] = argmax_c (W x_i)_c, the lowest of equals */
+ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W);
+/* block (m x Z+1) = rows first .. with a 1 behind them */
+void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first);
+
+/* ---- tiles.c: u_i'v_j of normalised rows, never all of them at once */
+
+/* S (m x l) = similarities of rows row .. row + m - 1 of A with rows col .. col + l - 1 of B. For one row the calls come
+ * with rising col and never at the same time; for different rows they may. */
+typedef void ep_tile_fn(void *user, const ep_mat *S, ptrdiff_t row, ptrdiff_t col);
+ep_status ep_tiles(const ep_rows *A, const ep_rows *B, ep_tile_fn *use, void *user,
+                   const char *what);
+/* rows first .. of `rows`, each divided by its length; zero stays zero */
+void ep_unit_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first);

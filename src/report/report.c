@@ -1,0 +1,94 @@
+/* Document in, files out. */
+#include "core/embed.h"
+#include "core/file.h"
+#include "report/draw.h"
+
+#include <eigenpair/report.h>
+#include <eigenpair/run.h>
+#include <string.h>
+#include <unistd.h>
+
+/* report/template.html with style and program in it, built by report/build.mjs */
+EP_EMBED(ep_report_page, EP_PAGE);
+
+static ep_status path_in(char out[1024], const char *folder, const char *name, const char *end) {
+  EP_CHECK(snprintf(out, 1024, "%s/%s%s", folder, name, end) < 1024, EP_ERR_ARG,
+           "path is too long: %.80s...", folder);
+  return EP_OK;
+}
+
+/* JSON inside a page: `<` stands only within texts, and written so it can never end the element. */
+static int put_in_page(const char *text, size_t size, void *stream) {
+  while (size > 0) {
+    const char *mark = memchr(text, '<', size);
+    const size_t plain = mark ? (size_t)(mark - text) : size;
+    fwrite(text, 1, plain, stream);
+    if (mark) fputs("\\u003c", stream);
+    text += plain + !!mark;
+    size -= plain + !!mark;
+  }
+  return 0; /* the file sees to errors when it is closed */
+}
+
+static int put_in_file(const char *text, size_t size, void *stream) {
+  fwrite(text, 1, size, stream);
+  return 0;
+}
+
+static ep_status dump(ep_file *f, const json_t *value, json_dump_callback_t put, size_t flags) {
+  if (json_dump_callback(value, put, f->stream, JSON_REAL_PRECISION(17) | flags) == 0) return EP_OK;
+  ep_file_discard(f);
+  return EP_FAIL(EP_ERR_NOMEM, "%s: no memory to write it", f->path);
+}
+
+static ep_status write_json(const char *folder, const char *name, const json_t *value) {
+  char path[1024];
+  ep_file f;
+  EP_TRY(path_in(path, folder, name, ""));
+  EP_TRY(ep_file_open(&f, path));
+  EP_TRY(dump(&f, value, put_in_file, JSON_INDENT(1)));
+  fputc('\n', f.stream);
+  return ep_file_commit(&f);
+}
+
+static ep_status write_page(const char *path, const json_t *document) {
+  static const char mark[] = "@DOCUMENT@";
+  const char *page = (const char *)ep_report_page, *place = strstr(page, mark);
+  ep_file f;
+  EP_TRY(ep_file_open(&f, path));
+  fwrite(page, 1, (size_t)(place - page), f.stream);
+  EP_TRY(dump(&f, document, put_in_page, JSON_COMPACT));
+  fputs(place + strlen(mark), f.stream);
+  return ep_file_commit(&f);
+}
+
+/* Drawings of an earlier report would stand beside numbers they do not show: they go first. */
+static ep_status write_figure(const char *folder, const json_t *figure) {
+  static const char *const drawings[] = {".svg", ".png"};
+  const char *name = json_string_value(json_object_get(figure, "name"));
+  char path[1024];
+  for (int i = 0; i < 2; i++) {
+    EP_TRY(path_in(path, folder, name, drawings[i]));
+    unlink(path);
+  }
+  EP_TRY(path_in(path, folder, name, ".csv"));
+  return ep_figure_write_csv(path, figure);
+}
+
+ep_status ep_report_write(const char *folder, const json_t *document) {
+  char figures[1024], page[1024];
+  size_t i, k;
+  const json_t *s, *f;
+  EP_CHECK(*folder, EP_ERR_ARG, "the name of the report's folder is empty");
+  EP_TRY(ep_report_check(document));
+  EP_TRY(path_in(figures, folder, "figures", ""));
+  EP_TRY(path_in(page, folder, "report.html", ""));
+  EP_TRY(ep_folder_make(figures));
+  json_array_foreach(json_object_get(document, "sections"), i, s)
+      json_array_foreach(json_object_get(s, "figures"), k, f) EP_TRY(write_figure(figures, f));
+  EP_TRY(write_json(folder, "result.json", json_object_get(document, "result")));
+  EP_TRY(write_json(folder, "document.json", document));
+  EP_TRY(write_page(page, document));
+  EP_TRY(ep_watch_step("drawing", 0, 1));
+  return ep_report_draw(page, figures);
+}

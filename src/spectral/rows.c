@@ -1,0 +1,144 @@
+#include "spectral/rows.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+ep_rows ep_rows_all(const ep_mat *X) { return (ep_rows){.X = X, .count = X->rows}; }
+
+static void widen(double *restrict y, const float *restrict x, ptrdiff_t n) {
+  for (ptrdiff_t j = 0; j < n; j++) y[j] = (double)x[j];
+}
+
+static void adjust(double *restrict y, const double *restrict shift, const double *restrict scale,
+                   ptrdiff_t n) {
+  for (ptrdiff_t j = 0; j < n; j++) y[j] = (y[j] - shift[j]) * scale[j];
+}
+
+void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
+  const ep_mat *X = rows->X;
+  for (ptrdiff_t i = 0; i < to->rows; i++) {
+    const ptrdiff_t r = rows->index ? rows->index[first + i] : first + i;
+    double *y = ep_d(to, i, 0);
+    if (X->prec == EP_DOUBLE) memcpy(y, ep_d(X, r, 0), (size_t)X->cols * sizeof *y);
+    else widen(y, ep_s(X, r, 0), X->cols);
+    if (rows->shift) adjust(y, rows->shift, rows->scale, X->cols);
+  }
+}
+
+static ptrdiff_t block_rows(const ep_rows *rows, ptrdiff_t first) {
+  return rows->count - first < EP_ROWS_BLOCK ? rows->count - first : EP_ROWS_BLOCK;
+}
+
+/* ---- moments */
+
+/* a_j += sum_i (x_ij - c_j), b_j += sum_i (x_ij - c_j)^2, top_j = max |x_ij| */
+static void add_up(double *a, double *b, double *top, const double *c, const ep_mat *block) {
+  for (ptrdiff_t i = 0; i < block->rows; i++) {
+    const double *x = ep_d(block, i, 0);
+    for (ptrdiff_t j = 0; j < block->cols; j++) {
+      const double d = x[j] - c[j];
+      a[j] += d;
+      b[j] += d * d;
+      top[j] = fmax(top[j], fabs(x[j]));
+    }
+  }
+}
+
+/* Twice: the sums of the second pass are about the mean of the first, so nothing cancels. */
+static ep_status moments(ep_work *work, double *mean, double *sd, const ep_rows *rows) {
+  const ptrdiff_t d = rows->X->cols;
+  const double n = (double)rows->count;
+  const double unit = 16 * (rows->X->prec == EP_SINGLE ? FLT_EPSILON : DBL_EPSILON);
+  ep_mat block;
+  double *a, *b, *top;
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, d));
+  EP_TRY(ep_work_get(work, &a, 3 * d, sizeof *a));
+  b = a + d, top = b + d;
+  memset(mean, 0, (size_t)d * sizeof *mean);
+  for (int pass = 0; pass < 2; pass++) {
+    memset(a, 0, 3 * (size_t)d * sizeof *a);
+    for (ptrdiff_t i = 0; i < rows->count; i += EP_ROWS_BLOCK) {
+      const ep_mat part = ep_mat_rows(&block, 0, block_rows(rows, i));
+      ep_rows_get(&part, rows, i);
+      add_up(a, b, top, mean, &part);
+    }
+    for (ptrdiff_t j = 0; j < d; j++) mean[j] += a[j] / n;
+  }
+  for (ptrdiff_t j = 0; j < d; j++) { /* var = E (x-c)^2 - (E (x-c))^2, c the first mean */
+    sd[j] = sqrt(fmax(b[j] / n - (a[j] / n) * (a[j] / n), 0));
+    if (sd[j] <= unit * top[j]) sd[j] = 0;
+  }
+  return EP_OK;
+}
+
+ep_status ep_rows_moments(double *mean, double *sd, const ep_rows *rows) {
+  ep_work work = {0};
+  const ep_status st = moments(&work, mean, sd, rows);
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X) {
+  double *mean, *keep;
+  *out = ep_rows_all(X);
+  EP_TRY(ep_work_get(work, &mean, X->cols, sizeof *mean));
+  EP_TRY(ep_work_get(work, &keep, X->cols, sizeof *keep));
+  EP_TRY(ep_rows_moments(mean, keep, out));
+  for (ptrdiff_t j = 0; j < X->cols; j++) keep[j] = keep[j] > 0; /* else rounding is left */
+  out->shift = mean, out->scale = keep;
+  return EP_OK;
+}
+
+/* ---- products */
+
+static ep_status cross(ep_work *work, const ep_mat *G, const ep_rows *A, const ep_rows *B) {
+  ep_mat a, b;
+  EP_TRY(ep_work_mat(work, &a, EP_DOUBLE, EP_ROWS_BLOCK, A->X->cols));
+  EP_TRY(ep_work_mat(work, &b, EP_DOUBLE, EP_ROWS_BLOCK, B->X->cols));
+  ep_mat_fill(G, 0);
+  for (ptrdiff_t i = 0; i < A->count; i += EP_ROWS_BLOCK) {
+    const ep_mat u = ep_mat_rows(&a, 0, block_rows(A, i)), v = ep_mat_rows(&b, 0, u.rows);
+    ep_rows_get(&u, A, i);
+    ep_rows_get(&v, B, i);
+    ep_mat_mul(G, 1, &u, EP_T, &v, EP_N, 1);
+  }
+  return EP_OK;
+}
+
+ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B) {
+  ep_work work = {0};
+  const ep_status st = cross(&work, G, A, B);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- singular values */
+
+/* R of the rows so far, and a block below it -> R of both; in the end R has the singular values of the whole */
+static ep_status singular(ep_work *work, double *sigma, const ep_rows *rows) {
+  const ptrdiff_t d = rows->X->cols, n = rows->count;
+  const ptrdiff_t step = 2 * d > EP_ROWS_BLOCK ? 2 * d : EP_ROWS_BLOCK, most = n < step ? n : step;
+  const bool whole = n <= step;
+  ep_mat A;
+  EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, (whole ? 0 : d) + most, d));
+  if (whole) {
+    ep_rows_get(&A, rows, 0);
+    return ep_mat_svd(NULL, sigma, NULL, &A);
+  }
+  for (ptrdiff_t i = 0; i < n; i += step) {
+    const ptrdiff_t m = n - i < step ? n - i : step;
+    const ep_mat below = ep_mat_rows(&A, d, m), both = ep_mat_rows(&A, 0, d + m);
+    ep_rows_get(&below, rows, i);
+    EP_TRY(ep_mat_triangle(&both));
+  }
+  const ep_mat R = ep_mat_rows(&A, 0, d);
+  return ep_mat_svd(NULL, sigma, NULL, &R);
+}
+
+ep_status ep_rows_singular(double *sigma, const ep_rows *rows) {
+  ep_work work = {0};
+  const ep_status st = singular(&work, sigma, rows);
+  ep_work_free(&work);
+  return st;
+}

@@ -1,0 +1,30 @@
+#pragma once
+/* Rows of a tall matrix of any precision, a block at a time in double: what statistics and probes read. */
+#include <eigenpair/matrix.h>
+#include <stdbool.h>
+
+/* Row i is (x_r - shift) * scale with r = index[i]. index NULL: r = i; shift and scale NULL: x_r as it is. */
+typedef struct {
+  const ep_mat *X;
+  ptrdiff_t count;
+  const ptrdiff_t *index;
+  const double *shift, *scale; /* X->cols numbers; the caller's */
+} ep_rows;
+
+enum {
+  EP_ROWS_BLOCK = 256
+}; /* rows a block: with 64 columns they stay in the second-level cache */
+
+ep_rows ep_rows_all(const ep_mat *X);
+/* to (m x X->cols, double) = rows first .. first + m - 1 */
+void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first);
+
+/* Mean and standard deviation (divisor count) of every column. A column that is constant to the rounding of X's precision
+ * has sd = 0 exactly. */
+ep_status ep_rows_moments(double *mean, double *sd, const ep_rows *rows);
+/* All rows of X less their mean; columns of sd = 0 become 0 exactly. The numbers it points to are work's. */
+ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X);
+/* G (k x l, double) = sum_i a_i b_i' */
+ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B);
+/* Singular values of the matrix of all rows, falling; min(count, cols) of them. Its memory does not grow with count. */
+ep_status ep_rows_singular(double *sigma, const ep_rows *rows);

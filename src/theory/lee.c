@@ -1,0 +1,173 @@
+/* Networks on squared loss, and the distance to their linearisation. */
+#include "core/mem.h"
+
+#include <eigenpair/lee.h>
+#include <eigenpair/run.h>
+#include <math.h>
+
+static const double memory = 1e9; /* of streams and kernels: what goes through here is small */
+
+struct ep_supervised {
+  ep_net net, start, gradient;
+  ep_stream *stream;
+  ep_mat Y, F; /* (n x Z) targets (plus f_0 if centred), outputs and then their derivative */
+  bool centred;
+};
+
+static ep_status forward(const ep_mat *F, const ep_net *net, const ep_mat *X) {
+  ep_stream *s;
+  EP_TRY(ep_stream_new(&s, X, &net->shape, 1, EP_PASS_FORWARD, memory));
+  ep_stream_forward(F, s, net);
+  ep_stream_free(s);
+  return EP_OK;
+}
+
+static ep_status begin(ep_supervised *d, const ep_net_config *config, const ep_mat *X,
+                       const ep_mat *Y, uint64_t seed) {
+  EP_TRY(ep_net_start(&d->net, config, X->cols, seed, EP_DOUBLE));
+  EP_CHECK(d->net.shape.outputs == Y->cols, EP_ERR_SHAPE, "%td outputs for targets of %td columns",
+           d->net.shape.outputs, Y->cols);
+  EP_TRY(ep_net_new(&d->start, &d->net.shape, EP_DOUBLE));
+  EP_TRY(ep_net_new(&d->gradient, &d->net.shape, EP_DOUBLE));
+  ep_mat_copy(&d->start.theta, &d->net.theta);
+  EP_TRY(ep_mat_new(&d->Y, EP_DOUBLE, Y->rows, Y->cols));
+  EP_TRY(ep_mat_new(&d->F, EP_DOUBLE, Y->rows, Y->cols));
+  EP_TRY(ep_stream_new(&d->stream, X, &d->net.shape, 1000, EP_PASS_BACKWARD, memory));
+  if (d->centred) ep_stream_forward(&d->Y, d->stream, &d->net);
+  ep_mat_axpy(&d->Y, 1, Y);
+  return EP_OK;
+}
+
+ep_status ep_supervised_new(ep_supervised **out, const ep_net_config *config, const ep_mat *X,
+                            const ep_mat *Y, bool centred, uint64_t seed) {
+  *out = NULL;
+  EP_CHECK(X->rows == Y->rows && X->prec == EP_DOUBLE && Y->prec == EP_DOUBLE, EP_ERR_SHAPE,
+           "%td points and %td targets, in double", X->rows, Y->rows);
+  ep_supervised *d = ep_alloc(1, sizeof *d);
+  EP_CHECK(d, EP_ERR_NOMEM, "no memory for a descent");
+  d->centred = centred;
+  const ep_status st = begin(d, config, X, Y, seed);
+  if (st) ep_supervised_free(d);
+  else *out = d;
+  return st;
+}
+
+void ep_supervised_free(ep_supervised *d) {
+  if (!d) return;
+  ep_stream_free(d->stream);
+  ep_net_free(&d->net);
+  ep_net_free(&d->start);
+  ep_net_free(&d->gradient);
+  ep_mat_free(&d->Y);
+  ep_mat_free(&d->F);
+  ep_release(d);
+}
+
+const ep_net *ep_supervised_net(const ep_supervised *d) { return &d->net; }
+const ep_net *ep_supervised_start(const ep_supervised *d) { return &d->start; }
+
+ep_status ep_supervised_steps(double *loss, ep_supervised *d, double rate, long steps,
+                              double limit) {
+  for (long i = 0; i < steps; i++) {
+    if (i % 256 == 255) EP_TRY(ep_watch_step("steps", (double)i, (double)steps));
+    ep_stream_forward(&d->F, d->stream, &d->net);
+    ep_mat_axpy(&d->F, -1, &d->Y); /* dL/df = f - Y */
+    *loss = 0.5 * ep_mat_norm2(&d->F);
+    if (!(*loss <= limit)) return EP_OK;
+    ep_stream_backward(&d->gradient, d->stream, &d->net, &d->F);
+    ep_mat_axpy(&d->net.theta, -rate, &d->gradient.theta);
+  }
+  return EP_OK;
+}
+
+ep_status ep_supervised_outputs(const ep_mat *F, const ep_supervised *d, const ep_mat *X) {
+  if (!d->centred) return forward(F, &d->net, X);
+  ep_work work = {0};
+  ep_mat F0;
+  ep_status st = ep_work_mat(&work, &F0, EP_DOUBLE, F->rows, F->cols);
+  if (!st) st = forward(F, &d->net, X);
+  if (!st) st = forward(&F0, &d->start, X);
+  if (!st) ep_mat_axpy(F, -1, &F0);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- Lee's quantities */
+
+typedef struct {
+  ep_supervised *d;
+  ep_squared *linear; /* K_0 of the training points */
+  const ep_mat *X, *test, *Y;
+  ep_mat K0, K, Kx; /* (n x n), (n x n), (m x n) */
+  ep_mat F0, C;     /* (n x 1) */
+  ep_mat f0, f;     /* (m x 1) outputs at the test points: start, now */
+} lee;
+
+static ep_status lee_begin(ep_work *work, lee *l, const ep_net_config *config, uint64_t seed) {
+  const ptrdiff_t n = l->X->rows, m = l->test->rows;
+  EP_TRY(ep_supervised_new(&l->d, config, l->X, l->Y, false, seed));
+  const struct {
+    ep_mat *to;
+    ptrdiff_t rows, cols;
+  } all[] = {{&l->K0, n, n}, {&l->K, n, n},  {&l->Kx, m, n}, {&l->F0, n, 1},
+             {&l->C, n, 1},  {&l->f0, m, 1}, {&l->f, m, 1}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+    EP_TRY(ep_work_mat(work, all[i].to, EP_DOUBLE, all[i].rows, all[i].cols));
+  const ep_net *net = ep_supervised_net(l->d);
+  EP_TRY(ep_ntk_empirical(&l->K0, net, l->X, NULL, EP_TRACE, memory));
+  EP_TRY(ep_ntk_empirical(&l->Kx, net, l->test, l->X, EP_TRACE, memory));
+  EP_TRY(ep_squared_new(&l->linear, &l->K0));
+  EP_TRY(forward(&l->F0, net, l->X));
+  return forward(&l->f0, net, l->test);
+}
+
+/* f_lin(x; t) = f_0(x) + K_0(x, X) c(t) */
+static ep_status lee_look(ep_lee *at, lee *l, double rate, long step) {
+  const ep_net *net = ep_supervised_net(l->d);
+  EP_TRY(forward(&l->f, net, l->test));
+  EP_TRY(ep_squared_coefficients(&l->C, l->linear, &l->F0, l->Y, rate, (double)step, 1));
+  ep_mat_axpy(&l->f, -1, &l->f0);
+  ep_mat_mul(&l->f, -1, &l->Kx, EP_N, &l->C, EP_N, 1);
+  at->outputs = sqrt(ep_mat_norm2(&l->f));
+  at->parameters = sqrt(ep_mat_distance2(&net->theta, &ep_supervised_start(l->d)->theta) /
+                        (double)net->shape.width);
+  EP_TRY(ep_ntk_empirical(&l->K, net, l->X, NULL, EP_TRACE, memory));
+  at->kernel = sqrt(ep_mat_distance2(&l->K, &l->K0));
+  return EP_OK;
+}
+
+static ep_status lee_follow(ep_lee_run *out, lee *l, double share, long steps) {
+  long done = 0;
+  out->critical = ep_squared_critical_rate(l->linear);
+  out->rate = share * out->critical;
+  for (int i = 0; i < EP_LEE_TIMES; i++) {
+    const double end = pow((double)steps, (i + 1.0) / EP_LEE_TIMES);
+    const long next = lround(end) > done ? lround(end) : done + 1;
+    double loss;
+    EP_TRY(ep_supervised_steps(&loss, l->d, out->rate, next - done, INFINITY));
+    out->loss[done > 0] = loss;
+    done = out->step[i] = next;
+    ep_lee *at = &out->at[i];
+    EP_TRY(lee_look(at, l, out->rate, done));
+    out->sup.outputs = fmax(out->sup.outputs, at->outputs);
+    out->sup.parameters = fmax(out->sup.parameters, at->parameters);
+    out->sup.kernel = fmax(out->sup.kernel, at->kernel);
+  }
+  return EP_OK;
+}
+
+ep_status ep_lee_follow(ep_lee_run *out, const ep_net_config *config, const ep_mat *X,
+                        const ep_mat *Y, const ep_mat *test, double share, long steps,
+                        uint64_t seed) {
+  EP_CHECK(Y->cols == 1 && X->rows == Y->rows && X->cols == test->cols && steps >= EP_LEE_TIMES,
+           EP_ERR_SHAPE, "one target a point, and at least %d steps", EP_LEE_TIMES);
+  *out = (ep_lee_run){0};
+  lee l = {.X = X, .Y = Y, .test = test};
+  ep_work work = {0};
+  ep_status st = lee_begin(&work, &l, config, seed);
+  if (!st) st = lee_follow(out, &l, share, steps);
+  ep_squared_free(l.linear);
+  ep_supervised_free(l.d);
+  ep_work_free(&work);
+  return st;
+}

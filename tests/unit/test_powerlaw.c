@@ -1,0 +1,35 @@
+/* Power laws: exact ones come back; the interval against a textbook example; what is not positive is left out. */
+#include "check.h"
+
+#include <eigenpair/powerlaw.h>
+
+static void exact(void **state) {
+  (void)state;
+  const double x[] = {10, 100, 1000, -1, 50}, y[] = {3 / sqrt(10), 0.3, 3 / sqrt(1000), 1, NAN};
+  const ep_power_law law = ep_power_law_fit(x, y, 5);
+  assert_int_equal(law.count, 3);
+  CHECK_NEAR(law.exponent, -0.5, 1e-14);
+  CHECK_NEAR(exp(law.log_c), 3, 1e-12);
+  CHECK_NEAR(law.high - law.low, 0, 1e-12);
+  CHECK_NEAR(ep_power_law_meets(&law, 0.03), 10000, 1e-6);
+  assert_true(isnan(ep_power_law_fit(x, y, 1).exponent));
+  const double same[] = {5, 5, 5};
+  assert_true(isnan(ep_power_law_fit(same, y, 3).exponent));
+}
+
+/* log x = 0..4, log y = 1, 3, 2, 5, 4: slope 0.8, residual sum 3.6, standard error sqrt(1.2 / 10), t(3) = 3.182 */
+static void interval(void **state) {
+  (void)state;
+  double x[5], y[5];
+  const double log_y[] = {1, 3, 2, 5, 4};
+  for (int i = 0; i < 5; i++) x[i] = exp(i), y[i] = exp(log_y[i]);
+  const ep_power_law law = ep_power_law_fit(x, y, 5);
+  CHECK_NEAR(law.exponent, 0.8, 1e-13);
+  CHECK_NEAR(law.low, 0.8 - 3.182 * sqrt(0.12), 1e-12);
+  CHECK_NEAR(law.high, 0.8 + 3.182 * sqrt(0.12), 1e-12);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(interval)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
