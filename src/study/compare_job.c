@@ -2,6 +2,7 @@
 #include "core/mem.h"
 #include "study/compare.h"
 
+#include <eigenpair/bounds.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/probe.h>
 #include <eigenpair/subspace.h>
@@ -141,6 +142,33 @@ static ep_status run(stage *s, ep_model *m, ep_fit_info *info, const char *name)
   return judge(entry, m, s->job, memory_left(s));
 }
 
+/* the theory's bounds on this run, beside what was measured; `setup` is still that of the fit */
+static ep_status check_bounds(stage *s, const ep_model *m, const ep_fit_info *info) {
+  ep_net start;
+  ep_bound_result rows[EP_BOUNDS];
+  json_t *list = NULL, *all = json_object_get(s->out, "bounds"), *one;
+  size_t i;
+  if (s->setup->net.depth > 1) return EP_OK;
+  EP_TRY(ep_net_start(&start, &s->setup->net, s->job->points->X.cols, (uint64_t)s->job->seed,
+                      s->job->points->X.prec));
+  const ep_bound_run run = {&start, &m->net, s->job->points, s->setup, info->epochs};
+  ep_status st = ep_bounds_check(rows, &run);
+  if (!st) st = ep_bounds_to_json(&list, rows);
+  ep_net_free(&start);
+  EP_TRY(st);
+  if (!all) st = ep_json_put(s->out, "bounds", all = json_array());
+  json_array_foreach(list, i, one) {
+    const bool orthogonal =
+        strncmp(json_string_value(json_object_get(one, "name")), "Lemma 16", 8) == 0 ||
+        strncmp(json_string_value(json_object_get(one, "name")), "Lemma 17", 8) == 0;
+    if (st || orthogonal != (strcmp(s->setup->fit.method, "grassmann") == 0)) continue;
+    json_object_set_new(one, "method", json_string(s->setup->fit.method));
+    json_array_append(all, one);
+  }
+  json_decref(list);
+  return st;
+}
+
 static bool diverged(const ep_fit_info *info) { return info->outcome == EP_DIVERGED; }
 
 /* column `name` of the history, divided by `scale`, with its epochs */
@@ -218,6 +246,7 @@ static ep_status trained(stage *s, ep_mat *F) {
         ep_json_number(info.history.value[(info.history.rows - 1) * info.history.columns + 3] /
                        size));
   if (!st && !diverged(&info)) st = embed_points(F, s, &m);
+  if (!st && !diverged(&info)) st = check_bounds(s, &m, &info);
   ep_model_free(&m);
   ep_fit_info_free(&info);
   return st;
@@ -355,6 +384,7 @@ static ep_status fit_grassmann(stage *s, orthogonal *o, double size) {
   EP_TRY(series(s->out, "c_time", h, "c_frobenius", size));
   EP_TRY(series(s->out, "w_time", h, "w_change", 1));
   if (diverged(&o->info[0])) return EP_OK;
+  EP_TRY(check_bounds(s, &o->trained, &o->info[0]));
   return ep_json_put(s->out, "c_drift",
                      ep_json_number(h->value[(h->rows - 1) * h->columns + 2] / size));
 }

@@ -198,7 +198,8 @@ static json_t *copy_of(const json_t *object, const char *name) {
   return v ? json_incref(v) : json_null();
 }
 
-static ep_status methods_table(json_t *tables, const json_t *result) {
+/* rows of the table; `largest`: only those of the largest width, and of no width */
+static ep_status methods_table(json_t *tables, const json_t *result, bool largest) {
   static const char *const names[][3] = {{"method", "", ""},          {"width", "", ",d"},
                                          {"accuracy", "", ".1%"},     {"± over seeds", "", ".1%"},
                                          {"loss", "", ".4~g"},        {"time", "s", ".3~g"},
@@ -207,13 +208,21 @@ static ep_status methods_table(json_t *tables, const json_t *result) {
                                        "loss",   "seconds", "memory",   "diverged"};
   json_t *rows = json_array(), *row;
   size_t i;
+  double top = 0;
+  char title[80] = "All widths";
   json_array_foreach(json_object_get(result, "table"), i, row) {
+    top = fmax(top, json_number_value(json_object_get(row, "width")));
+  }
+  if (largest) snprintf(title, sizeof title, "Methods at width %.0f", top);
+  json_array_foreach(json_object_get(result, "table"), i, row) {
+    const json_t *width = json_object_get(row, "width");
+    if (largest && !json_is_null(width) && json_number_value(width) != top) continue;
     json_t *cells = json_array();
     for (int k = 0; k < 8; k++) json_array_append_new(cells, copy_of(row, fields[k]));
     json_array_append_new(rows, cells);
   }
-  return append(tables, json_pack("{s:s, s:o, s:o}", "title", "Methods", "columns",
-                                  columns(names, 8), "rows", rows));
+  return append(tables, json_pack("{s:s, s:o, s:o}", "title", title, "columns", columns(names, 8),
+                                  "rows", rows));
 }
 
 static ep_status drift_table(json_t *tables, const json_t *result) {
@@ -234,6 +243,34 @@ static ep_status drift_table(json_t *tables, const json_t *result) {
   return append(tables,
                 json_pack("{s:s, s:o, s:o}", "title", "Power laws of the drifts against width",
                           "columns", columns(names, 5), "rows", rows));
+}
+
+/* one row a width and a bound; log10 throughout, for they overflow */
+static ep_status bounds_table(json_t *tables, const json_t *result) {
+  static const char *const names[][3] = {{"width", "", ",d"},        {"method", "", ""},
+                                         {"bound", "", ""},          {"log10 measured", "", ".2f"},
+                                         {"log10 bound", "", ".2f"}, {"holds", "", ""},
+                                         {"remark", "", ""}};
+  json_t *rows = json_array(), *job, *one;
+  size_t i, k;
+  const json_t *jobs = json_object_get(result, "jobs");
+  const json_t *first = json_object_get(json_array_get(jobs, 0), "seed");
+  json_array_foreach(jobs, i, job) {
+    if (!json_equal(json_object_get(job, "seed"), first)) continue;
+    json_array_foreach(json_object_get(job, "bounds"), k, one) {
+      const json_t *limit = json_object_get(one, "log10_bound");
+      const bool vacuous = json_is_true(json_object_get(one, "vacuous"));
+      json_t *remark = copy_of(one, "note");
+      if (vacuous) json_decref(remark), remark = json_string("vacuous");
+      EP_TRY(append(
+          rows, json_pack("[o, o, o, o, o, o, o]", copy_of(job, "width"), copy_of(one, "method"),
+                          copy_of(one, "name"), copy_of(one, "log10_measured"),
+                          copy_of(one, "log10_bound"),
+                          json_is_number(limit) ? copy_of(one, "holds") : json_null(), remark)));
+    }
+  }
+  return append(tables, json_pack("{s:s, s:o, s:o}", "title", "Bounds and measurements", "columns",
+                                  columns(names, 7), "rows", rows));
 }
 
 /* ---- the document */
@@ -275,7 +312,7 @@ static ep_status fill(json_t *document, const json_t *result, const char *comman
                  "linear probe on "
                  "labelled test points; time and memory are those of the fit alone.",
                  &tables, NULL));
-  EP_TRY(methods_table(tables, result));
+  EP_TRY(methods_table(tables, result, true));
   EP_TRY(section(sections, "Does the approximation improve with width?",
                  "The theory says that drifts fall at least as the width to the power -1/2. "
                  "Measured at the end of "
@@ -293,6 +330,16 @@ static ep_status fill(json_t *document, const json_t *result, const char *comman
   EP_TRY(spectrum(figures, result));
   EP_TRY(angles(figures, result));
   prune(figures);
+  EP_TRY(section(sections, "The theory's bounds",
+                 "What the lemmas allow beside what was measured, first seed of each width. Bounds "
+                 "hold for smooth "
+                 "activations and one hidden layer; a bound that any run would meet says nothing "
+                 "and is called vacuous.",
+                 &tables, NULL));
+  EP_TRY(bounds_table(tables, result));
+  EP_TRY(section(sections, "Every width", "The same numbers at all widths, means over seeds.",
+                 &tables, NULL));
+  EP_TRY(methods_table(tables, result, false));
   EP_TRY(ep_json_put(document, "settings", copy_of(result, "config")));
   EP_TRY(ep_json_put(document, "command", json_string(command)));
   EP_TRY(ep_json_put(document, "version", copy_of(result, "version")));
