@@ -26,11 +26,8 @@ build: setup
 	@cmake --build --preset release -j $(JOBS) -- --no-print-directory --quiet
 
 demo: build
-	@mkdir -p build/demo
-	@$(EP) fit --data digits --width 1000 --outputs 10 --epochs 100 --track weights,rank --progress \
-	  --history build/demo/history.csv --out build/demo/model.npz
-	@$(EP) embed --model build/demo/model.npz --data digits:test --out build/demo/embedding.npy
-	@echo "wrote    $(CURDIR)/build/demo/model.npz"
+	@$(EP) compare --data digits --samples 200 --widths 100,300,1000 --runs 3 --epochs 100 --progress --out build/demo
+	@echo "open     file://$(CURDIR)/build/demo/report.html"
 
 test: build
 	@ctest --preset release -j $(JOBS); status=$$?; tools/count.sh build/release; exit $$status

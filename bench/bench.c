@@ -30,7 +30,8 @@ static const struct {
                {"closed", bench_closed},
                {"dynamics", bench_dynamics},
                {"learnability", bench_learnability},
-               {"optima", bench_optima}};
+               {"optima", bench_optima},
+               {"quality", bench_quality}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 
 /* bench [--peers FOLDER] [NAME...] */

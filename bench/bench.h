@@ -8,6 +8,7 @@ void bench_kernel(const char *peers);
 void bench_closed(const char *peers);
 void bench_dynamics(const char *peers);
 void bench_learnability(const char *peers);
+void bench_quality(const char *peers);
 void bench_optima(const char *peers);
 
 /* ---- bench.c */

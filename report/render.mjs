@@ -17,9 +17,12 @@ function whole(path, write) {
   }
 }
 
+// rsvg-convert draws every mark with an opacity on a canvas of its own, 40 s for a scatter plot: fill and stroke take it.
 function png(svg, to) {
-  const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white', '--output', to, svg], {
+  const input = svg.replace(/ opacity="([^"]*)"/g, ' fill-opacity="$1" stroke-opacity="$1"');
+  const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white', '--output', to], {
     encoding: 'utf8',
+    input,
   });
   if (done.status !== 0) throw done.error || new Error(done.stderr.trim());
 }
@@ -32,7 +35,7 @@ try {
   for (const figure of JSON.parse(block('document')).sections.flatMap((s) => s.figures || [])) {
     const svg = await globalThis.eigenpairReport.svg(figure);
     whole(`${folder}/${figure.name}.svg`, (to) => writeFileSync(to, svg));
-    if (raster) whole(`${folder}/${figure.name}.png`, (to) => png(`${folder}/${figure.name}.svg`, to));
+    if (raster) whole(`${folder}/${figure.name}.png`, (to) => png(svg, to));
   }
 } catch (error) {
   console.error(error.message.split('\n')[0]);

@@ -404,6 +404,8 @@ ep_status ep_closed_pca(const ep_mat *W, double *lambda, ep_eigen_info *info, ep
         "--outputs or use free",
         positive);
     if (positive < W->cols) plan->path = EP_FREE;
+    if (map->count > points->X.rows)
+      info->next = fmax(info->next, 0); /* C has more eigenvalues: zeros */
   }
   if (plan->path == EP_PRIMAL) EP_TRY(solve_primal(W, lambda, info, map, points, s));
   if (plan->path == EP_FREE) EP_TRY(solve_free(W, lambda, info, map, points, s));

@@ -259,14 +259,11 @@ static ep_status bounds_table(json_t *tables, const json_t *result) {
     if (!json_equal(json_object_get(job, "seed"), first)) continue;
     json_array_foreach(json_object_get(job, "bounds"), k, one) {
       const json_t *limit = json_object_get(one, "log10_bound");
-      const bool vacuous = json_is_true(json_object_get(one, "vacuous"));
-      json_t *remark = copy_of(one, "note");
-      if (vacuous) json_decref(remark), remark = json_string("vacuous");
-      EP_TRY(append(
-          rows, json_pack("[o, o, o, o, o, o, o]", copy_of(job, "width"), copy_of(one, "method"),
-                          copy_of(one, "name"), copy_of(one, "log10_measured"),
-                          copy_of(one, "log10_bound"),
-                          json_is_number(limit) ? copy_of(one, "holds") : json_null(), remark)));
+      EP_TRY(append(rows, json_pack("[o, o, o, o, o, o, o]", copy_of(job, "width"),
+                                    copy_of(one, "method"), copy_of(one, "name"),
+                                    copy_of(one, "log10_measured"), copy_of(one, "log10_bound"),
+                                    json_is_number(limit) ? copy_of(one, "holds") : json_null(),
+                                    copy_of(one, "note"))));
     }
   }
   return append(tables, json_pack("{s:s, s:o, s:o}", "title", "Bounds and measurements", "columns",
@@ -330,12 +327,11 @@ static ep_status fill(json_t *document, const json_t *result, const char *comman
   EP_TRY(spectrum(figures, result));
   EP_TRY(angles(figures, result));
   prune(figures);
-  EP_TRY(section(sections, "The theory's bounds",
-                 "What the lemmas allow beside what was measured, first seed of each width. Bounds "
-                 "hold for smooth "
-                 "activations and one hidden layer; a bound that any run would meet says nothing "
-                 "and is called vacuous.",
-                 &tables, NULL));
+  EP_TRY(section(
+      sections, "The theory's bounds",
+      "What the lemmas allow beside what was measured, first seed of each width, for one hidden "
+      "layer; some need a smooth activation. A bound that any run would meet says nothing.",
+      &tables, NULL));
   EP_TRY(bounds_table(tables, result));
   EP_TRY(section(sections, "Every width", "The same numbers at all widths, means over seeds.",
                  &tables, NULL));

@@ -221,8 +221,10 @@ static ep_status answer(json_t *verdict, const json_t *result, const question *q
     say(text, " (95 %% interval %.2f to %.2f)", number_at(drift, "exponent_low"),
         number_at(drift, "exponent_high"));
   if (isfinite(exponent)) say(text, ".");
-  if (!holds && isfinite(needed) && needed > width[widths - 1])
-    say(text, " By that law the tolerance is met near width %.2g.", needed);
+  const bool mends = isfinite(needed) && needed > width[widths - 1] && needed < 1e9;
+  if (!holds && mends) say(text, " By that law the tolerance is met near width %.2g.", needed);
+  if (!holds && !mends && !lost)
+    say(text, " More width does not mend it at any size one can train.");
   json_t *one = json_pack(
       "{s:s, s:b, s:b, s:f, s:o, s:o, s:o, s:s, s:s}", "answer", holds ? "holds" : "fails", "holds",
       holds, "fails", !holds, "tolerance", tolerance, "from_width", ep_json_number(from),

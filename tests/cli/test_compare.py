@@ -1,0 +1,119 @@
+"""`eigenpair compare`: verdict, table, drifts, report; interrupted and run again."""
+import json
+import signal
+import subprocess
+import time
+
+import numpy as np
+import pytest
+
+SMALL = ["--data", "digits", "--samples", 40, "--widths", "30,120", "--runs", 2, "--epochs", 20, "--outputs", 4,
+         "--test-samples", 200, "--threads", 1]
+
+
+@pytest.fixture
+def compare(good):
+    def run(*args, out="c"):
+        return json.loads(good("compare", *SMALL, "--out", out, "--json", *args, timeout=300))
+
+    return run
+
+
+def without_times(x):
+    if isinstance(x, dict):
+        return {k: without_times(v) for k, v in x.items() if k not in ("seconds", "memory")}
+    return [without_times(v) for v in x] if isinstance(x, list) else x
+
+
+def test_everything_is_there(compare, tmp_path):
+    """The contract: table, verdict with the tolerance, exponents, widths, report."""
+    r = compare()
+    rows = {(row["method"], row["width"]) for row in r["table"]}
+    methods = ["gd", "kernel", "kernel, analytic", "grassmann", "pca", "iterate"]
+    assert rows == {(m, w) for m in methods for w in (30, 120)} | {("infinite", None)}
+    assert all(0 <= row["accuracy"] <= 1 and row["seconds"] >= 0 and row["memory"] > 0 for row in r["table"])
+    for name in "kernel", "pca":
+        v = r["verdict"][name]
+        assert v["answer"] in ("holds", "fails") and v["holds"] == (v["answer"] == "holds") and v["tolerance"] == 0.1
+    for name in "ntk", "kernel_difference", "c", "pca_difference":
+        d = r["drift"][name]
+        assert d["exponent_low"] <= d["exponent"] <= d["exponent_high"] and d["exponent"] < 0 and d["mean"][1] < d["mean"][0]
+    for file in "report.html", "result.json", "figures/drift-width.csv", "figures/embedding.csv", "figures/angles.csv":
+        assert (tmp_path / "c" / file).stat().st_size > 0
+    assert json.loads((tmp_path / "c/result.json").read_text()) == r
+
+
+def test_numbers_are_those_of_fit(compare, good, tmp_path):
+    """A row of the table is what fit says; the difference is that of the embeddings."""
+    r = compare("--methods", "gd,kernel", "--widths", "30", "--runs", 1)
+    F = {}
+    for method in "gd", "kernel":
+        out = json.loads(good("fit", "--method", method, *SMALL[:4], "--width", 30, "--epochs", 20, "--outputs", 4,
+                              "--threads", 1, "--json", "--out", f"{method}.npz"))
+        assert out["loss"] == r["jobs"][0]["methods"][method]["loss"]
+        good("embed", "--model", f"{method}.npz", *SMALL[:4], "--threads", 1, "--out", f"{method}.npy")
+        F[method] = np.load(tmp_path / f"{method}.npy")
+    d = np.linalg.norm(F["kernel"] - F["gd"], axis=1) / np.linalg.norm(F["gd"], axis=1)
+    mean = r["jobs"][0]["kernel_difference"]["mean"]  # over anchors and positives; here over anchors
+    assert abs(np.log(d.mean() / mean)) < 0.5
+
+
+def test_dot_product_fails(compare):
+    """With the dot product the kernel runs away: the verdict must be able to say no."""
+    r = compare("--similarity", "dot", "--methods", "gd,kernel", "--epochs", 60, "--runs", 1)
+    assert r["verdict"]["kernel"]["answer"] == "fails" and r["verdict"]["kernel"]["words"].startswith("No")
+
+
+def test_convergence_fails_pca(compare):
+    """Trained for long at a large rate, W has followed C, and PCA of C(0) no longer describes it."""
+    r = compare("--methods", "grassmann,pca", "--widths", "30,60", "--rate", 5, "--epochs", 6000, "--runs", 1,
+                "--outputs", 3)
+    assert r["verdict"]["pca"]["answer"] == "fails" and r["verdict"]["pca"]["difference"] > 0.5
+    assert r["verdict"]["trained"]["angle_last"] < 45 < 60 < r["verdict"]["trained"]["angle_first"]
+
+
+def test_killed_and_run_again(call, compare, tmp_path):
+    """Killed half way, the same command goes on and gives the same result."""
+    whole = compare(out="whole")
+    for how, code in (signal.SIGKILL, -9), (signal.SIGINT, 130):
+        run = subprocess.Popen(stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True,
+                               **call("compare", *SMALL, "--out", "part"))
+        jobs = tmp_path / "part/jobs"
+        before, until = len(list(jobs.glob("*.json"))), time.time() + 60
+        while time.time() < until and run.poll() is None and len(list(jobs.glob("*.json"))) <= before:
+            time.sleep(0.02)
+        run.send_signal(how)
+        err = run.communicate()[1]
+        if run.returncode != 0:  # it may have been quick
+            assert run.returncode == code and (how == signal.SIGKILL or "same command" in err)
+    done = {f.name: f.stat().st_mtime_ns for f in jobs.glob("*.json")}
+    assert done
+    part = compare(out="part")
+    assert without_times(part) == without_times(whole)
+    assert all((jobs / name).stat().st_mtime_ns == t for name, t in done.items())  # taken over, not made again
+    assert not list(jobs.glob("*.npz"))
+
+
+def test_a_matrix_without_labels(good, save, rng):
+    """No labels: no accuracy, the rest all the same."""
+    save(x=rng.normal(size=(30, 8)))
+    r = json.loads(good("compare", "--data", "x.npy", "--widths", "20,40", "--runs", 1, "--epochs", 5, "--outputs", 3,
+                        "--threads", 1, "--json"))
+    assert all(row["accuracy"] is None for row in r["table"]) and r["verdict"]["pca"]["answer"]
+
+
+def test_the_text(good):
+    """Table, laws, verdict and the report's place."""
+    out = good("compare", *SMALL, "--methods", "gd,kernel", "--runs", 1)
+    assert "method" in out and "frozen kernel: " in out and "width^" in out and "report: compare/report.html" in out
+
+
+@pytest.mark.parametrize("args, word", [
+    (["--widths", "100,x"], "--widths"), (["--widths", "100,50"], "--widths"), (["--methods", "gd,pda"], "--methods"),
+    (["--methods", ""], "--methods"), (["--init", "w.npz"], "--init"), (["--out", ""], "--out"),
+    (["--test", "nowhere.npy"], "nowhere.npy"),
+])
+def test_refusals(ep, args, word):
+    """One line that names the option."""
+    code, out, err = ep("compare", *SMALL, *args)
+    assert code == 2 and out == "" and err.count("\n") == 1 and word in err
