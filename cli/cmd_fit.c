@@ -164,6 +164,7 @@ static json_t *result_json(const ep_setup *s, const ep_fit_info *info) {
                   (json_int_t)info->block, "density", number_json(info->density), "peak_memory",
                   (double)ep_memory_peak(), "model", s->files.out, "version", ep_version(),
                   "machine", machine_json(), "config", config);
+  if (all) json_object_set_new(all, "peak_resident", number_json(resident_peak()));
   if (all && info->numbers) json_object_update(all, info->numbers);
   if (all && info->notes) json_object_set(all, "notes", info->notes);
   if (all && info->explain) json_object_set(all, "explain", info->explain);

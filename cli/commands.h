@@ -63,6 +63,7 @@ ep_status check_outputs(const char *const paths[]);
 const char *shell_word(char out[2100], const char *path);
 
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
-json_t *machine_json(void);           /* cores, threads, memory, version */
-json_t *number_json(double x);        /* null where x is not finite */
+double resident_peak(void);    /* most bytes of the process in memory at once; NAN: not known */
+json_t *machine_json(void);    /* cores, threads, memory, version */
+json_t *number_json(double x); /* null where x is not finite */
 void print_count(FILE *to, double n); /* 12,345 */

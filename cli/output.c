@@ -34,6 +34,16 @@ const char *shell_word(char out[2100], const char *path) {
 
 json_t *number_json(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
+double resident_peak(void) {
+  char line[200];
+  double kilobytes = NAN;
+  FILE *f = fopen("/proc/self/status", "r");
+  while (f && fgets(line, sizeof line, f))
+    if (strncmp(line, "VmHWM:", 6) == 0) kilobytes = atof(line + 6);
+  if (f) fclose(f);
+  return kilobytes * 1024;
+}
+
 json_t *machine_json(void) {
   const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
   return json_pack("{s:i,s:i,s:f}", "cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "threads",

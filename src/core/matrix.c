@@ -146,17 +146,17 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda) {
   return EP_OK;
 }
 
-/* A = Q R, then signs: D = diag(sign R_jj), Q <- Q D, R <- D R */
+/* A = Q R, then signs: D = diag(sign R_jj), Q <- Q D, R <- D R. Row-major A read as column-major is A' = L Q', R = L'. */
 static ep_status qr(ep_work *work, const ep_mat *A, const ep_mat *R) {
   const int m = (int)A->rows, n = (int)A->cols, ld = (int)A->ld;
   double *tau;
   EP_TRY(ep_work_get(work, &tau, n, sizeof *tau));
-  int info = LAPACKE_dgeqrf(LAPACK_ROW_MAJOR, m, n, A->data, ld, tau);
-  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dgeqrf info %d", info);
+  int info = LAPACKE_dgelqf(LAPACK_COL_MAJOR, n, m, A->data, ld, tau);
+  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dgelqf info %d", info);
   for (ptrdiff_t i = 0; i < n; i++)
     for (ptrdiff_t j = 0; j < n; j++) *ep_d(R, i, j) = j >= i ? *ep_d(A, i, j) : 0;
-  info = LAPACKE_dorgqr(LAPACK_ROW_MAJOR, m, n, n, A->data, ld, tau);
-  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dorgqr info %d", info);
+  info = LAPACKE_dorglq(LAPACK_COL_MAJOR, n, m, n, A->data, ld, tau);
+  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dorglq info %d", info);
   for (ptrdiff_t j = 0; j < n; j++) {
     if (*ep_d(R, j, j) >= 0) continue;
     for (ptrdiff_t k = j; k < n; k++) *ep_d(R, j, k) *= -1;

@@ -141,8 +141,9 @@ static ep_status solve_primal(const ep_mat *W, double *lambda, ep_eigen_info *in
   EP_CHECK(!points->pairs.all_others, EP_ERR_ARG,
            "--path primal takes listed pairs; for --pairs all use free or dual");
   EP_TRY(ep_mat_new(&C, EP_DOUBLE, map->count, map->count));
+  const ep_eigen_config config = eigen_config(s, points->X.prec);
   ep_status st = covariance(&C, map, points, room(s));
-  if (!st) st = ep_eigen_matrix(W, lambda, info, &C, &s->eigen, (uint64_t)s->run.seed);
+  if (!st) st = ep_eigen_matrix(W, lambda, info, &C, &config, (uint64_t)s->run.seed);
   ep_mat_free(&C);
   return st;
 }
@@ -361,8 +362,8 @@ static void estimate(ep_plan *plan, const ep_features *map, const ep_points *poi
   const double links = (double)points->pairs.start[points->pairs.anchors], w = (double)b;
   const double size = (double)ep_sizeof(points->X.prec), twice = size < 8 ? 2 : 1;
   const double each = ep_features_flops(map), memory = room(s), all = p * m * size;
-  const double block = 4 * 2048 * m * size;
-  plan->bytes[EP_PRIMAL] = m * m * (size + 8) + block;
+  const double block = 4 * fmin(256, p) * m * size; /* at least; more where there is room */
+  plan->bytes[EP_PRIMAL] = m * m * (size + 8) + 2 * block;
   const double spare = memory - plan->bytes[EP_PRIMAL];
   plan->flops[EP_PRIMAL] = each * (all <= 0.6 * spare ? p : n + links) + 2 * n * m * m +
                            twice * KRYLOV_BLOCKS * 2 * m * m * w;

@@ -1,7 +1,7 @@
 /* Rows of features, made in blocks, kept as far as memory allows. */
 #include "method/closed.h"
 
-enum { BLOCK = 2048 };
+enum { BLOCK = 512 };
 
 ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
                           bool keep_some, double memory) {

@@ -56,18 +56,36 @@ static bool refill(const ep_mat *X, const double *before, uint64_t seed, uint32_
   return any;
 }
 
+/* X <- Q of X = QR. By Cholesky of X'X, all of it products, where X is far from singular; by QR if not. A second pass
+ * brings the first one's error down to rounding. */
+static ep_status orthonormalise(const ep_mat *X, const ep_mat *R) {
+  double least = INFINITY, most = 0;
+  ep_mat_gram_cols(R, 1, X, 0);
+  ep_mat_mirror(R);
+  if (ep_mat_cholesky(R) == EP_OK)
+    for (ptrdiff_t j = 0; j < R->rows; j++) {
+      least = fmin(least, *ep_d(R, j, j));
+      most = fmax(most, *ep_d(R, j, j));
+    }
+  if (most == 0 || least <= 1e-6 * most) return ep_mat_qr(X, R);
+  ep_mat_solve_rows(X, R);
+  return EP_OK;
+}
+
 static ep_status orthogonalise(krylov *k, const ep_mat *X, uint64_t seed, uint32_t turn) {
   ep_work work = {0};
   double *before = NULL;
   ep_mat R = {0};
   ep_status st = ep_work_get(&work, &before, X->cols, sizeof *before);
   if (!st) st = ep_work_mat(&work, &R, EP_DOUBLE, X->cols, X->cols);
-  for (int pass = 0; !st && pass < 3;
-       pass++) { /* twice is enough, once more after random columns */
+  for (int pass = 0, passes = 2; !st && pass < passes; pass++) { /* twice is enough */
     for (ptrdiff_t j = 0; j < X->cols; j++) before[j] = column_norm(X, j);
     project_out(k, X);
-    if (pass < 2 && refill(X, before, seed, turn * 4 + (uint32_t)pass)) project_out(k, X);
-    st = ep_mat_qr(X, &R);
+    if (pass < 2 && refill(X, before, seed, turn * 4 + (uint32_t)pass)) {
+      project_out(k, X);
+      passes = 3; /* once more after random columns */
+    }
+    st = orthonormalise(X, &R);
   }
   ep_work_free(&work);
   return st;
