@@ -133,9 +133,10 @@ static void table(const char *data, long samples, bool dense, const char *patche
   static const char *const whitened[] = {"method", "whitened", "width",   "4096",
                                          "views",  "4",        "augment", "shift:2,rotate:10",
                                          "ridge",  "0.1",      NULL};
-  const char *const with_patches[] = {"method", "whitened", "features", patches,
-                                      "views",  "4",        "augment",  "shift:2,rotate:10",
-                                      "ridge",  "0.001",    NULL};
+  const char *const with_patches[] = {"method", "whitened", "features",        patches,
+                                      "views",  "2",        "augment",         "shift:2,rotate:10",
+                                      "ridge",  "0.001",    "eigen_tolerance", "0.01",
+                                      NULL};
   labelled d;
   load(&d, data, samples);
   printf("%s, %ld training points, 10,000 to test%28s %7s %7s %9s %10s\n", data, samples, "fit",

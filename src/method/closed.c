@@ -23,7 +23,7 @@ static double room(const ep_setup *s) {
 }
 
 /* Single-precision products carry no more than this relative to the largest eigenvalue. */
-static ep_eigen_config eigen_config(const ep_setup *s, ep_precision prec) {
+ep_eigen_config ep_closed_eigen(const ep_setup *s, ep_precision prec) {
   ep_eigen_config config = s->eigen;
   if (prec == EP_SINGLE && config.eigen_tolerance < 3e-6) config.eigen_tolerance = 3e-6;
   return config;
@@ -141,7 +141,7 @@ static ep_status solve_primal(const ep_mat *W, double *lambda, ep_eigen_info *in
   EP_CHECK(!points->pairs.all_others, EP_ERR_ARG,
            "--path primal takes listed pairs; for --pairs all use free or dual");
   EP_TRY(ep_mat_new(&C, EP_DOUBLE, map->count, map->count));
-  const ep_eigen_config config = eigen_config(s, points->X.prec);
+  const ep_eigen_config config = ep_closed_eigen(s, points->X.prec);
   ep_status st = covariance(&C, map, points, room(s));
   if (!st) st = ep_eigen_matrix(W, lambda, info, &C, &config, (uint64_t)s->run.seed);
   ep_mat_free(&C);
@@ -204,7 +204,7 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_features *m
 
 static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info,
                             const ep_features *map, const ep_points *points, const ep_setup *s) {
-  const ep_eigen_config config = eigen_config(s, points->X.prec);
+  const ep_eigen_config config = ep_closed_eigen(s, points->X.prec);
   const ptrdiff_t b = smaller(block_width(s, W->cols), map->count);
   free_operator f = {0};
   ep_work work = {0};

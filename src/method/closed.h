@@ -45,6 +45,8 @@ ep_status ep_closed_dual(const ep_mat *Y, double *lambda, ep_eigen_info *info, p
                          const ep_mat *G, const ep_pairs *pairs, double least,
                          const ep_setup *setup);
 
+/* The eigensolver's options; single-precision products carry no tolerance below 3e-6. */
+ep_eigen_config ep_closed_eigen(const ep_setup *setup, ep_precision prec);
 /* The similarity that psi is made with; refuses losses that have no such form. */
 ep_status ep_closed_psi(ep_psi *psi, const ep_setup *setup);
 /* Fills in the method's own numbers: eigenvalues, gap, residual; says aloud what is wrong with them. */

@@ -141,11 +141,13 @@ static ep_status add_ridge(const ep_mat *B, double *ridge, const ep_setup *s) {
 }
 
 static ep_status generalised(ep_work *work, const ep_mat *W, double *lambda, ep_eigen_info *eigen,
-                             const ep_mat *A, const ep_mat *L, const ep_setup *s) {
+                             const ep_mat *A, const ep_mat *L, ep_precision prec,
+                             const ep_setup *s) {
+  const ep_eigen_config config = ep_closed_eigen(s, prec);
   const ptrdiff_t z = W->cols, wide = s->eigen.block > z ? s->eigen.block : z + 8;
   whitening w = {A, L, {0}};
   EP_TRY(ep_work_mat(work, &w.T, EP_DOUBLE, W->rows, wide < W->rows ? wide : W->rows));
-  EP_TRY(ep_eigen_largest(W, lambda, eigen, apply, &w, &s->eigen, (uint64_t)s->run.seed));
+  EP_TRY(ep_eigen_largest(W, lambda, eigen, apply, &w, &config, (uint64_t)s->run.seed));
   ep_mat_solve_triangular(W, L, EP_T);
   ep_eigen_signs(W);
   return EP_OK;
@@ -197,7 +199,7 @@ static ep_status solve(ep_work *work, ep_model *model, ep_fit_info *info, ep_fea
   ep_work_free(&scratch);
   if (st) return st;
   EP_TRY(add_ridge(&B, &ridge, s));
-  EP_TRY(generalised(work, &W, lambda, &eigen, &A, &B, s));
+  EP_TRY(generalised(work, &W, lambda, &eigen, &A, &B, points->X.prec, s));
   EP_TRY(
       ep_fit_explain(info,
                      "path     covariances of %td features over %.0f views in groups of %.3g, then "
