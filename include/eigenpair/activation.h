@@ -1,5 +1,5 @@
 #pragma once
-/* Activations phi: value, derivative, Lipschitz constant L = sup |phi'|, smoothness B = sup |phi''|. */
+/* Activations phi: value, derivatives, Lipschitz constant L = sup |phi'|, smoothness B = sup |phi''|. */
 #include <eigenpair/matrix.h>
 
 typedef struct ep_activation_kind ep_activation_kind; /* a row of the table */
@@ -16,9 +16,11 @@ ep_status ep_activation_parse(ep_activation *out, const char *text);
 const char *ep_activation_label(const ep_activation *phi);
 double ep_activation_value(const ep_activation *phi, double a);
 double ep_activation_slope(const ep_activation *phi, double a);
-double ep_activation_lipschitz(const ep_activation *phi);  /* INFINITY: there is none */
-double ep_activation_smoothness(const ep_activation *phi); /* INFINITY: there is none */
+double ep_activation_curve(const ep_activation *phi, double a); /* phi'' */
+double ep_activation_lipschitz(const ep_activation *phi);       /* INFINITY: there is none */
+double ep_activation_smoothness(const ep_activation *phi);      /* INFINITY: there is none */
 
-/* H = phi(A) and S = phi'(A), entry by entry; H or S may be A. Serial: callers share out rows. */
+/* H = phi(A), S = phi'(A), C = phi''(A), entry by entry; each of them may be A. Serial: callers share out rows. */
 void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_mat *A);
 void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_mat *A);
+void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_mat *A);

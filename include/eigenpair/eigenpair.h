@@ -4,6 +4,7 @@
 #include <eigenpair/analytic.h>
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
+#include <eigenpair/bounds.h>
 #include <eigenpair/claim.h>
 #include <eigenpair/compare.h>
 #include <eigenpair/covariance.h>

@@ -51,6 +51,11 @@ bool ep_objective_positives_only(
 const char *ep_objective_similarity(
     const ep_objective *objective); /* the one in use; "no" for none */
 
+/* c_l = sup |dl/ds| over similarities in [-1, 1]; INFINITY for a loss that is no function of similarities. */
+double ep_objective_slope(const ep_objective *objective);
+/* Q: the most partners that l of one anchor takes, every view of the others counted where it does. */
+double ep_objective_partners(const ep_objective *objective, const ep_pairs *pairs);
+
 /* Fewest anchors a batch can have. */
 ptrdiff_t ep_objective_least_anchors(const ep_objective *objective, const ep_pairs *pairs);
 /* Bytes of scratch that ep_objective_value takes. */

@@ -1,8 +1,8 @@
 /* More columns of the history: --track weights,rank,ntk,c. */
 #include "core/mem.h"
+#include "kernel/feature_drift.h"
 #include "method/training.h"
 
-#include <eigenpair/features.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/subspace.h>
 #include <math.h>
@@ -16,9 +16,7 @@ struct ep_trackers {
   ep_mat X, K0, K;     /* points of the kernel, its values at the start and now */
   bool covariance;     /* one of them needs the first features */
   ep_psi psi;
-  ep_pair_matrix S;
-  ep_mat Psi0, Delta;   /* (P, M) features at the start, and how they changed */
-  ep_mat G, E, Q, T, U; /* (P, P) Psi0 Psi0', Delta Psi0', Delta Delta', scratch */
+  ep_feature_drift drift;
 };
 
 /* |W(t) - W(0)|_F / |W(0)|_F and the same for all V together */
@@ -48,30 +46,11 @@ static ep_status track_ntk(double *out, ep_training *t) {
   return EP_OK;
 }
 
-/* sum_ij (S A)_ij (S B)_ji = Tr(S A S B) */
-static double trace(struct ep_trackers *k, const ep_mat *A, const ep_mat *B) {
-  double sum = 0;
-  ep_pair_matrix_mul(&k->T, &k->S, A);
-  ep_pair_matrix_mul(&k->U, &k->S, B);
-  for (ptrdiff_t i = 0; i < k->T.rows; i++)
-    for (ptrdiff_t j = 0; j < k->T.rows; j++) sum += ep_get(&k->T, i, j) * ep_get(&k->U, j, i);
-  return sum;
-}
-
-/* |C(t) - C(0)|_F by traces of P x P products, without C. With D = Psi_t - Psi_0, E = D Psi_0', Q = DD', G = Psi_0 Psi_0':
- *   Tr(S Q S (G_t + G)) + 2 Tr(S E S (E + Q)),   G_t = G + E + E' + Q
- * which keeps its digits when D is small (theory: section 10). */
+/* |C(t) - C(0)|_F at all points */
 static ep_status track_c(double *out, ep_training *t) {
   struct ep_trackers *k = t->trackers;
   const ep_features map = ep_features_dense(t->net, k->psi);
-  EP_TRY(ep_features_map(&k->Delta, &map, &t->X));
-  ep_mat_axpy(&k->Delta, -1, &k->Psi0);
-  ep_mat_mul(&k->E, 1, &k->Delta, EP_N, &k->Psi0, EP_T, 0);
-  ep_mat_gram(&k->Q, 1, &k->Delta, 0);
-  double sum = 2 * trace(k, &k->Q, &k->G) + trace(k, &k->Q, &k->Q) + 2 * trace(k, &k->Q, &k->E);
-  sum += 2 * (trace(k, &k->E, &k->E) + trace(k, &k->E, &k->Q));
-  out[0] = sqrt(fmax(sum, 0));
-  return EP_OK;
+  return ep_feature_drift_value(out, &k->drift, &map, &t->X);
 }
 
 static const struct {
@@ -141,24 +120,11 @@ static ep_status remember_kernel(ep_training *t) {
 
 static ep_status remember_features(ep_training *t) {
   struct ep_trackers *k = t->trackers;
-  const ptrdiff_t p = t->X.rows, m = t->net->shape.width;
-  ep_mat *const square[] = {&k->G, &k->E, &k->Q, &k->T, &k->U};
   ep_objective o;
-  const double need =
-      (double)ep_sizeof(t->X.prec) * (double)p * (2.0 * (double)m + 5.0 * (double)p);
-  EP_CHECK(need <= ep_training_memory(t), EP_ERR_ARG,
-           "--track c takes %.0f MiB for %td points, more than --memory: use fewer --samples",
-           need / 1048576, p);
   EP_TRY(ep_objective_parse(&o, &t->setup->objective));
   k->psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, o.config.delta};
-  EP_TRY(ep_pair_matrix_new(&k->S, &t->points->pairs));
-  EP_TRY(ep_mat_new(&k->Psi0, t->X.prec, p, m));
-  EP_TRY(ep_mat_new(&k->Delta, t->X.prec, p, m));
-  for (int i = 0; i < 5; i++) EP_TRY(ep_mat_new(square[i], t->X.prec, p, p));
   const ep_features map = ep_features_dense(t->net, k->psi);
-  EP_TRY(ep_features_map(&k->Psi0, &map, &t->X));
-  ep_mat_gram(&k->G, 1, &k->Psi0, 0);
-  return EP_OK;
+  return ep_feature_drift_new(&k->drift, &map, &t->X, &t->points->pairs, ep_training_memory(t));
 }
 
 ep_status ep_trackers_start(ep_training *t) {
@@ -191,11 +157,7 @@ void ep_trackers_free(ep_training *t) {
   ep_mat_free(&t->trackers->theta);
   ep_mat_free(&t->trackers->K0);
   ep_mat_free(&t->trackers->K);
-  ep_mat *const features[] = {&t->trackers->Psi0, &t->trackers->Delta, &t->trackers->G,
-                              &t->trackers->E,    &t->trackers->Q,     &t->trackers->T,
-                              &t->trackers->U};
-  for (int i = 0; i < 7; i++) ep_mat_free(features[i]);
-  ep_pair_matrix_free(&t->trackers->S);
+  ep_feature_drift_free(&t->trackers->drift);
   ep_release(t->trackers);
   t->trackers = NULL;
 }

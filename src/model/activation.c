@@ -11,25 +11,26 @@ struct ep_activation_kind {
   const char *name;
   double def, lo, hi; /* of the parameter; lo = hi: there is none */
   double (*lipschitz)(double p), (*smoothness)(double p);
-  loop *value[2], *slope[2]; /* by precision */
+  loop *value[2], *slope[2], *curve[2]; /* by precision */
 };
 
-#define X(name, def, lo, hi, L, B, value, slope)                    \
+#define X(name, def, lo, hi, L, B, value, slope, curve)             \
   static double lipschitz_##name(double p) { return (void)p, (L); } \
   static double smoothness_##name(double p) { return (void)p, (B); }
 EP_ACTIVATIONS(X)
 #undef X
 
 static const ep_activation_kind kinds[] = {
-#define X(name, def, lo, hi, L, B, value, slope)       \
-  {#name,                                              \
-   def,                                                \
-   lo,                                                 \
-   hi,                                                 \
-   lipschitz_##name,                                   \
-   smoothness_##name,                                  \
-   {ep_act_value_##name##_s, ep_act_value_##name##_d}, \
-   {ep_act_slope_##name##_s, ep_act_slope_##name##_d}},
+#define X(name, def, lo, hi, L, B, value, slope, curve) \
+  {#name,                                               \
+   def,                                                 \
+   lo,                                                  \
+   hi,                                                  \
+   lipschitz_##name,                                    \
+   smoothness_##name,                                   \
+   {ep_act_value_##name##_s, ep_act_value_##name##_d},  \
+   {ep_act_slope_##name##_s, ep_act_slope_##name##_d},  \
+   {ep_act_curve_##name##_s, ep_act_curve_##name##_d}},
     EP_ACTIVATIONS(X)
 #undef X
 };
@@ -76,6 +77,12 @@ double ep_activation_slope(const ep_activation *phi, double a) {
   return s;
 }
 
+double ep_activation_curve(const ep_activation *phi, double a) {
+  double c;
+  phi->kind->curve[EP_DOUBLE](&c, &a, 1, phi->parameter);
+  return c;
+}
+
 static void by_rows(const ep_mat *out, loop *f, const ep_mat *A, double p) {
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat to = ep_mat_rows(out, i, 1), from = ep_mat_rows(A, i, 1);
@@ -89,4 +96,8 @@ void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_ma
 
 void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_mat *A) {
   by_rows(S, phi->kind->slope[A->prec], A, phi->parameter);
+}
+
+void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_mat *A) {
+  by_rows(C, phi->kind->curve[A->prec], A, phi->parameter);
 }

@@ -21,7 +21,8 @@ static inline real power(real a, int k) {
       y[i] = (real)(expression);                                               \
     }                                                                          \
   }
-#define X(name, def, lo, hi, L, B, value, slope) \
-  LOOP(ep_act_value_##name, value)               \
-  LOOP(ep_act_slope_##name, slope)
+#define X(name, def, lo, hi, L, B, value, slope, curve) \
+  LOOP(ep_act_value_##name, value)                      \
+  LOOP(ep_act_slope_##name, slope)                      \
+  LOOP(ep_act_curve_##name, curve)
 EP_ACTIVATIONS(X)

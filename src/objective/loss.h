@@ -18,6 +18,8 @@ struct ep_loss {
   bool needs_negatives; /* of the pairs */
   bool positives_only;  /* negatives make no sense */
   bool every_view;      /* both views are anchors, all other views negatives (NT-Xent) */
+  double slope;         /* sup |dl/ds_q| for |s| <= 1; of a function of s/tau, times tau */
+  bool tempered;        /* a function of s/tau */
 };
 
 ep_pair_loss ep_loss_linear, ep_loss_softmax, ep_loss_spectral;

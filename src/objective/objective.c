@@ -1,6 +1,7 @@
 /* L(F) and dL/dF: similarity map forward, loss on its values, map backward. */
 #include "objective/loss.h"
 
+#include <math.h>
 #include <omp.h>
 #include <string.h>
 
@@ -10,22 +11,28 @@ static const ep_loss losses[] = {
     {.name = "linear",
      .help = "- sum a s",
      .pair = ep_loss_linear,
+     .slope = 1,
      .similarity = EP_COSINE,
      .other = true},
     {.name = "softmax",
      .help = "InfoNCE",
      .pair = ep_loss_softmax,
+     .slope = 1,
+     .tempered = true,
      .similarity = EP_COSINE,
      .other = true,
      .needs_negatives = true},
     {.name = "ntxent",
      .help = "SimCLR: InfoNCE over all views",
      .pair = ep_loss_softmax,
+     .slope = 1,
+     .tempered = true,
      .similarity = EP_COSINE,
      .every_view = true},
     {.name = "spectral",
      .help = "- 2 s(+) + s(-)^2",
      .pair = ep_loss_spectral,
+     .slope = 2,
      .similarity = EP_DOT,
      .other = true,
      .needs_negatives = true},
@@ -34,6 +41,7 @@ static const ep_loss losses[] = {
     {.name = "noncontrastive",
      .help = "- sum s over positives",
      .pair = ep_loss_linear,
+     .slope = 1,
      .similarity = EP_COSINE,
      .other = true,
      .positives_only = true},
@@ -69,6 +77,17 @@ const char *ep_objective_similarity(const ep_objective *o) {
 
 static bool in_views(const ep_objective *o, const ep_pairs *pairs) {
   return o->loss->view || o->loss->every_view || pairs->all_others;
+}
+
+double ep_objective_slope(const ep_objective *o) {
+  if (o->loss->view) return INFINITY;
+  return o->loss->slope / (o->loss->tempered ? o->config.temperature : 1);
+}
+
+double ep_objective_partners(const ep_objective *o, const ep_pairs *pairs) {
+  double most = (double)ep_pairs_most_partners(pairs);
+  if (in_views(o, pairs)) most += (1 + most) * ((double)pairs->anchors - 1);
+  return most;
 }
 
 ptrdiff_t ep_objective_least_anchors(const ep_objective *o, const ep_pairs *pairs) {

@@ -203,7 +203,7 @@ static void tangent(void **state) {
       }
 }
 
-/* Slopes against differences, the constants L and B against a fine grid. */
+/* Slopes and curves against differences (the grid stays off the kinks), the constants L and B against a fine grid. */
 static void activations(void **state) {
   (void)state;
   for (int k = 0; ep_activation_name(k); k++) {
@@ -215,6 +215,9 @@ static void activations(void **state) {
       const double d =
           (ep_activation_value(&phi, a + h) - ep_activation_value(&phi, a - h)) / (2 * h);
       CHECK_NEAR(slope, d, 1e-8 * fmax(1, fabs(d)));
+      const double e =
+          (ep_activation_slope(&phi, a + h) - ep_activation_slope(&phi, a - h)) / (2 * h);
+      CHECK_NEAR(ep_activation_curve(&phi, a), e, 1e-8 * fmax(1, fabs(e)));
       L = fmax(L, fabs(slope));
       B = fmax(B, fabs(ep_activation_slope(&phi, a + 1e-4) - ep_activation_slope(&phi, a - 1e-4)) /
                       2e-4);

@@ -194,10 +194,45 @@ static void refusals(void **state) {
   ep_pairs_free(&triplets);
 }
 
+/* c_l: |dl/ds| of one anchor with f = 1, whose partners' outputs are the similarities, over a grid of [-1, 1]^2 */
+static void slopes(void **state) {
+  (void)state;
+  static const char *const losses[] = {"linear", "softmax", "spectral", "noncontrastive"};
+  for (int k = 0; k < 4; k++) {
+    ep_objective o = make_objective(losses[k], "cosine");
+    ep_pairs pairs;
+    double f[3] = {1}, df[3], l, most = 0;
+    const ep_mat F = ep_mat_view(EP_DOUBLE, 3, 1, f), dF = ep_mat_view(EP_DOUBLE, 3, 1, df);
+    o.config.temperature = 0.2;
+    ep_objective_products(&o);
+    CHECK_OK(ep_pairs_new(&pairs, 1, 3, 2, false));
+    pairs.start[1] = 2;
+    for (int q = 0; q < 2; q++) {
+      pairs.partner[q] = 1 + q;
+      pairs.sign[q] = q && k < 3 ? -1 : 1;
+    }
+    for (int i = 0; i <= 400; i++) {
+      f[1] = -1 + 0.1 * (i % 20);
+      f[2] = -1 + 0.1 * (i / 20);
+      CHECK_OK(ep_objective_value(&l, &dF, &F, &pairs, &o));
+      most = fmax(most, fmax(fabs(df[1]), fabs(df[2])));
+    }
+    assert_true(most <= ep_objective_slope(&o) && most > 0.99 * ep_objective_slope(&o));
+    CHECK_NEAR(ep_objective_partners(&o, &pairs), 2, 0);
+    ep_pairs_free(&pairs);
+  }
+  ep_objective o = make_objective("barlow", "auto");
+  assert_true(isinf(ep_objective_slope(&o)));
+  ep_pairs pairs = make_pairs(1, 0, true); /* its positive, and both views of the other anchors */
+  o = make_objective("linear", "auto");
+  CHECK_NEAR(ep_objective_partners(&o, &pairs), 2 * N - 1, 0);
+  ep_pairs_free(&pairs);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(gradients),          cmocka_unit_test(values),   cmocka_unit_test(ntxent),
-      cmocka_unit_test(large_similarities), cmocka_unit_test(refusals),
+      cmocka_unit_test(large_similarities), cmocka_unit_test(refusals), cmocka_unit_test(slopes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,672 @@
+/* WIDE's bounds: formulas against numbers computed apart, measurements against the definition, and bound >= measurement
+ * in trainings; where the paper's own constants fail, that they do. */
+#include "core/mem.h"
+#include "random_mat.h"
+
+#include <eigenpair/bounds.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char out[64];
+
+/* ---- formulas */
+
+static ep_bound_inputs example(void) {
+  return (ep_bound_inputs){.M = 400,
+                           .D = 6,
+                           .Z = 3,
+                           .Q = 2,
+                           .eta = 0.05,
+                           .steps = 40,
+                           .delta = 0.5,
+                           .c_l = 2,
+                           .x_2 = 1.5,
+                           .c_in = 1.1,
+                           .L = 1.25,
+                           .B = 0.75,
+                           .v0 = 3,
+                           .s0 = 2.5,
+                           .c0 = 3,
+                           .v = 3.25,
+                           .w = 2.75,
+                           .R = 4,
+                           .gap = 0.125,
+                           .depth = 1,
+                           .cosine = true,
+                           .descent = true,
+                           .orthogonal = true};
+}
+
+static double bound(const char *name, const ep_bound_inputs *in) {
+  const char *why;
+  assert_non_null(ep_bound_find(name));
+  const double x = ep_bound_log10(&why, ep_bound_find(name), in);
+  if (why) fail_msg("%s: %s", name, why);
+  return x;
+}
+
+static void formulas(void **state) {
+  (void)state;
+  static const struct {
+    const char *name;
+    double value; /* of the formulas, in Python */
+  } by_hand[EP_BOUNDS] = {
+      {"Lemma 11 V", 0.5239453692895853},
+      {"Lemma 11 W", 2.145},
+      {"Lemma 12", 1911810205.6803184},
+      {"Lemma 7", 3.1171875},
+      {"Lemma 8", 374.848922018106},
+      {"Theorem 13", 4.628093026283244e+40},
+      {"Lemma 16 (as printed)", 237.1106071014116},
+      {"Lemma 16 (D for sqrt D)", 580.8},
+      {"Lemma 16 sharp", 2.25},
+      {"Lemma 17", 336738.2337509961},
+  };
+  ep_bound_inputs in = example();
+  for (int i = 0; i < EP_BOUNDS; i++) {
+    assert_string_equal(ep_bounds[i].name, by_hand[i].name);
+    CHECK_CLOSE(bound(by_hand[i].name, &in), log10(by_hand[i].value), 1e-13);
+  }
+  in.phi0 = 0.5;
+  CHECK_CLOSE(bound("Lemma 17", &in), log10(605723.5782612147), 1e-13);
+  in.D = 0.01; /* D x_2 log M < 1: |phi(0)| itself, where the paper has less */
+  in.v0 = 0;
+  const double z = 4 * 0.05 * 2 * 2 * 0.1 * pow(1.25 * 1.5, 2) / 0.5;
+  CHECK_CLOSE(bound("Lemma 17", &in), log10(z * 2 * (1 + pow(2, 3.5) * 2 * 0.5 / (0.5 * 0.125))),
+              1e-13);
+  assert_null(ep_bound_find("Lemma 13"));
+}
+
+/* 10^9 steps: e^t is far beyond double; no step: nothing may have moved */
+static void extremes(void **state) {
+  (void)state;
+  ep_bound_inputs in = example();
+  in.steps = 1e9;
+  CHECK_CLOSE(bound("Lemma 12", &in), 220108088.5171764, 1e-12);
+  /* three factors e^{bt/sqrt(M)} */
+  CHECK_CLOSE(bound("Theorem 13", &in), 3 * 13.2 / 20 * 1e9 / log(10), 1e-6);
+  for (int i = 0; i < EP_BOUNDS; i++) assert_true(isfinite(bound(ep_bounds[i].name, &in)));
+  in.steps = in.R = 0;
+  for (int i = 0; i < EP_BOUNDS; i++)
+    if (ep_bounds[i].what != EP_BOUND_STEP_V && ep_bounds[i].what != EP_BOUND_STEP_W &&
+        ep_bounds[i].what != EP_BOUND_HESSIAN)
+      assert_true(bound(ep_bounds[i].name, &in) == -INFINITY);
+  in = example();
+  in.B = 0; /* linear: a1 = 0 */
+  assert_true(isfinite(bound("Theorem 13", &in)));
+}
+
+static void conditions(void **state) {
+  (void)state;
+  /* which rows drop out, in the order of the table, and the reason */
+  static const struct {
+    const char *what, *rows, *why;
+  } c[] = {
+      {"depth", "1111111111", "it is for one hidden layer"},
+      {"L", "1111111111", "phi is not"},
+      {"B", "...111....", "phi is not smooth"},
+      {"phi0", ".11..1....", "phi(0) is not 0"},
+      {"c_l", "111..11111", "the loss is not a function of similarities"},
+      {"cosine", "111..11111", "it is for cosine similarity"},
+      {"descent", "111..1....", "it is for plain gradient descent (method gd)"},
+      {"orthogonal", "......1111", "it is for W'W = I (methods grassmann and iterate)"},
+      {"gap", ".........1", "there is no known gap behind eigenvalue Z of C(0)"},
+      {"no gap", ".........1", "there is no known gap behind eigenvalue Z of C(0)"},
+  };
+  for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
+    ep_bound_inputs in = example();
+    in.depth = k == 0 ? 2 : 1;
+    if (k == 1) in.L = INFINITY;
+    if (k == 2) in.B = INFINITY;
+    if (k == 3) in.phi0 = 0.5;
+    if (k == 4) in.c_l = INFINITY;
+    in.cosine = k != 5;
+    in.descent = k != 6;
+    in.orthogonal = k != 7;
+    if (k >= 8) in.gap = k == 8 ? NAN : 0;
+    for (int i = 0; i < EP_BOUNDS; i++) {
+      const char *why;
+      const double x = ep_bound_log10(&why, &ep_bounds[i], &in);
+      const bool drops = c[k].rows[i] == '1';
+      if ((why != NULL) != drops || isnan(x) != drops)
+        fail_msg("%s: %s says %s", c[k].what, ep_bounds[i].name, why ? why : "nothing");
+      if (drops) assert_int_equal(strncmp(why, c[k].why, strlen(c[k].why)), 0);
+    }
+  }
+}
+
+/* ---- runs */
+
+typedef struct {
+  ep_setup setup;
+  ep_points points;
+  ep_net start;
+  ep_model model;
+  ep_fit_info info;
+  ep_bound_run run;
+} trained;
+
+/* near pairs: a positive is its anchor and a little noise */
+static ep_points make_points(ptrdiff_t n, ptrdiff_t d, ep_precision prec, bool unit) {
+  const ep_pair_plan plan = {1, 1, false};
+  ep_points p = {.X = random_mat(prec, 2 * n, d, 91)};
+  for (ptrdiff_t i = n; i < 2 * n; i++)
+    for (ptrdiff_t j = 0; j < d; j++)
+      ep_set(&p.X, i, j, ep_get(&p.X, i - n, j) + 0.3 * ep_get(&p.X, i, j));
+  if (unit) ep_scale_to_unit(&p.X);
+  CHECK_OK(ep_pairs_draw(&p.pairs, n, &plan, 3));
+  return p;
+}
+
+static void make_setup(ep_setup *s, const char *method, const char *activation, long width) {
+  ep_setup_default(s);
+  strcpy(s->run.precision, "double");
+  strcpy(s->files.out, out);
+  strcpy(s->fit.method, method);
+  strcpy(s->net.activation, activation);
+  s->net.width = width;
+  s->net.outputs = 2;
+  s->objective.delta = 0.1;
+  s->fit.rate = 0.1;
+  s->fit.epochs = 10;
+}
+
+/* t->setup is there; takes the points over */
+static void train(trained *t, ep_points points) {
+  t->points = points;
+  CHECK_OK(ep_net_start(&t->start, &t->setup.net, points.X.cols, (uint64_t)t->setup.run.seed,
+                        points.X.prec));
+  CHECK_OK(ep_fit(&t->model, &t->info, &t->points, &t->setup));
+  t->run = (ep_bound_run){&t->start, &t->model.net, &t->points, &t->setup, t->info.epochs};
+}
+
+static void drop(trained *t) {
+  ep_net_free(&t->start);
+  ep_model_free(&t->model);
+  ep_fit_info_free(&t->info);
+  ep_points_free(&t->points);
+}
+
+static double measure(ep_bound_quantity what, const ep_bound_run *run) {
+  ep_measured m;
+  CHECK_OK(ep_bound_measure(&m, what, run));
+  return m.value;
+}
+
+/* ---- constants and measurements against the definition */
+
+static void constants(void **state) {
+  (void)state;
+  static trained t;
+  make_setup(&t.setup, "gd", "sigmoid", 5);
+  t.setup.net.input_scale = true;
+  t.setup.fit.batch = 5;
+  strcpy(t.setup.objective.loss, "softmax");
+  train(&t, make_points(12, 4, EP_DOUBLE, false));
+  ep_bound_inputs in;
+  double x_2 = 0, c_in = 0, dv = 0, dw = 0;
+  CHECK_OK(ep_bound_inputs_from(&in, &t.run));
+  for (int i = 0; i < 24; i++) {
+    double sum = 0;
+    for (int j = 0; j < 4; j++) {
+      sum += pow(ep_get(&t.points.X, i, j) / 2, 2);
+      c_in = fmax(c_in, fabs(ep_get(&t.points.X, i, j) / 2));
+    }
+    x_2 = fmax(x_2, sqrt(sum));
+  }
+  for (int m = 0; m < 5; m++) {
+    for (int j = 0; j < 4; j++)
+      dv += pow(ep_get(&t.start.V[0], m, j) - ep_get(&t.model.net.V[0], m, j), 2);
+    for (int j = 0; j < 2; j++)
+      dw += pow(ep_get(&t.start.W, m, j) - ep_get(&t.model.net.W, m, j), 2);
+  }
+  CHECK_CLOSE(in.x_2, x_2, 1e-15);
+  CHECK_CLOSE(in.c_in, c_in, 1e-15);
+  CHECK_CLOSE(in.R, sqrt(dv) + sqrt(dw), 1e-14);
+  assert_true(in.R > 1e-3);
+  const double expected[] = {5, 4, 2, 2, 0.1, 30, 0.1, 2, 0.25, 0.5};
+  const double got[] = {in.M, in.D, in.Z, in.Q, in.eta, in.steps, in.delta, in.c_l, in.L, in.phi0};
+  for (int i = 0; i < 10; i++) CHECK_CLOSE(got[i], expected[i], 1e-15);
+  assert_true(in.c0 == fmax(in.v0, in.s0) && in.s0 == ep_mat_max(&t.start.W));
+  assert_true(in.v == ep_mat_max(&t.model.net.V[0]) && in.w == ep_mat_max(&t.model.net.W));
+  assert_true(in.cosine && in.descent && !in.orthogonal && isnan(in.gap) && in.depth == 1);
+  drop(&t);
+}
+
+/* f_z(x) at weights theta = (V, W), by the formula */
+static double output(const ep_net *net, const double *theta, const double *x, ptrdiff_t z) {
+  const ptrdiff_t m = net->shape.width, d = net->shape.inputs, k = net->shape.outputs;
+  double f = 0;
+  for (ptrdiff_t i = 0; i < m; i++) {
+    double a = 0;
+    for (ptrdiff_t j = 0; j < d; j++) a += net->shape.input_scale * theta[i * d + j] * x[j];
+    f += theta[m * d + i * k + z] * ep_activation_value(&net->shape.phi, a);
+  }
+  return f / sqrt((double)m);
+}
+
+/* |H|_2 of the dense Hessian of f_z(x) by second differences */
+static double dense_hessian(const ep_net *net, const double *x, ptrdiff_t z) {
+  const ptrdiff_t n = net->theta.cols;
+  const double h = 1e-4;
+  double theta[64], lambda[64];
+  ep_mat H;
+  CHECK_OK(ep_mat_new(&H, EP_DOUBLE, n, n));
+  for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t j = 0; j < n; j++) {
+      double sum = 0;
+      for (int s = 0; s < 4; s++) {
+        memcpy(theta, net->theta.data, (size_t)n * sizeof *theta);
+        theta[i] += s & 1 ? h : -h;
+        theta[j] += s & 2 ? h : -h;
+        sum += (s == 0 || s == 3 ? 1 : -1) * output(net, theta, x, z);
+      }
+      *ep_d(&H, i, j) = sum / (4 * h * h);
+    }
+  CHECK_OK(ep_mat_eig_sym(&H, lambda));
+  ep_mat_free(&H);
+  return fmax(fabs(lambda[0]), fabs(lambda[n - 1]));
+}
+
+static void hessian(void **state) {
+  (void)state;
+  static const char *const activations[] = {"tanh", "erf", "sigmoid", "gelu", "linear", "sin"};
+  static ep_setup s;
+  for (int a = 0; a < 6; a++) {
+    ep_net net;
+    ep_points p = make_points(3, 3, EP_DOUBLE, false);
+    make_setup(&s, "gd", activations[a], 4);
+    s.net.input_scale = a & 1;
+    CHECK_OK(ep_net_start(&net, &s.net, 3, (uint64_t)a, EP_DOUBLE));
+    double most = 0;
+    for (ptrdiff_t i = 0; i < p.X.rows; i++)
+      for (ptrdiff_t z = 0; z < 2; z++) most = fmax(most, dense_hessian(&net, ep_d(&p.X, i, 0), z));
+    CHECK_CLOSE(measure(EP_BOUND_HESSIAN, &(ep_bound_run){&net, &net, &p, &s, 0}), most, 1e-6);
+    ep_net_free(&net);
+    ep_points_free(&p);
+  }
+}
+
+/* A step of `fit` is the step that is measured; kernel and C are what --track writes. */
+static void measurements(void **state) {
+  (void)state;
+  static trained t;
+  for (int c = 0; c < 4; c++) {
+    make_setup(&t.setup, c & 1 ? "grassmann" : "gd", "tanh", c & 2 ? 40 : 6);
+    strcpy(t.setup.fit.track, "ntk,c");
+    t.setup.fit.track_points = 7;
+    t.setup.fit.epochs = c & 1 ? 3 : 1;
+    train(&t, make_points(8, 5, EP_DOUBLE, false));
+    const double *row = t.info.history.value + t.info.history.columns * t.info.history.rows - 3;
+    if (c & 1) {
+      CHECK_CLOSE(measure(EP_BOUND_COVARIANCE, &t.run), row[2], 1e-12);
+      assert_true(row[2] > 1e-6);
+    } else {
+      const ep_bound_run before = {&t.start, &t.start, &t.points, &t.setup, 0};
+      const double v = mat_gap(&t.start.V[0], &t.model.net.V[0]);
+      const double w = mat_gap(&t.start.W, &t.model.net.W);
+      CHECK_NEAR(measure(EP_BOUND_STEP_V, &before), v, 1e-13);
+      CHECK_NEAR(measure(EP_BOUND_STEP_W, &before), w, 1e-13);
+      CHECK_NEAR(measure(EP_BOUND_WEIGHTS, &t.run), fmax(v, w), 0);
+      CHECK_CLOSE(measure(EP_BOUND_KERNEL, &t.run), row[0], 1e-12);
+      assert_true(v > 1e-3 && w > 1e-3 && row[0] > 1e-3);
+    }
+    drop(&t);
+  }
+}
+
+/* C = 1/N sum a psi_m psi_n', symmetrised, and its top two eigenvectors as columns of W */
+static void definition_of_pca(ep_mat *W, double *gap, const ep_net *net, const ep_points *p,
+                              double delta) {
+  const ptrdiff_t m = net->shape.width;
+  const ep_features map = ep_features_dense(net, (ep_psi){true, delta});
+  double lambda[64];
+  ep_mat Psi, C;
+  CHECK_OK(ep_mat_new(&Psi, EP_DOUBLE, p->X.rows, m));
+  CHECK_OK(ep_mat_new(&C, EP_DOUBLE, m, m));
+  CHECK_OK(ep_mat_new(W, EP_DOUBLE, m, 2));
+  CHECK_OK(ep_features_map(&Psi, &map, &p->X));
+  for (ptrdiff_t n = 0; n < p->pairs.anchors; n++)
+    for (ptrdiff_t k = p->pairs.start[n]; k < p->pairs.start[n + 1]; k++)
+      for (ptrdiff_t i = 0; i < m; i++)
+        for (ptrdiff_t j = 0; j < m; j++)
+          *ep_d(&C, i, j) += p->pairs.sign[k] / (double)p->pairs.anchors *
+                             *ep_d(&Psi, p->pairs.anchor[n], i) *
+                             *ep_d(&Psi, p->pairs.partner[k], j);
+  ep_mat_symmetrise(&C);
+  CHECK_OK(ep_mat_eig_sym(&C, lambda));
+  for (ptrdiff_t i = 0; i < m; i++)
+    for (int z = 0; z < 2; z++) *ep_d(W, i, z) = *ep_d(&C, m - 1 - z, i);
+  *gap = lambda[m - 2] - lambda[m - 3];
+  ep_mat_free(&Psi);
+  ep_mat_free(&C);
+}
+
+/* O = [c -s; s c] diag(1, r) that makes |W O - W0|_F least, by a search over the angle */
+static void rotation_by_search(double O[4], const ep_mat *W, const ep_mat *W0) {
+  double best = INFINITY;
+  double centre[2] = {0, 0};
+  for (double width = 3.2; width > 1e-13; width /= 50)
+    for (int r = 0; r < 2; r++) {
+      double least = INFINITY, at = centre[r];
+      for (int k = -100; k <= 100; k++) {
+        const double angle = centre[r] + width * k / 100, f = r ? -1 : 1;
+        const double o[4] = {cos(angle), -f * sin(angle), sin(angle), f * cos(angle)};
+        double sum = 0; /* |WO - W0|^2 = const - 2 Tr(O'W'W0) */
+        for (ptrdiff_t i = 0; i < W->rows; i++)
+          for (int z = 0; z < 2; z++)
+            sum -= (*ep_d(W, i, 0) * o[z] + *ep_d(W, i, 1) * o[2 + z]) * *ep_d(W0, i, z);
+        if (sum < least) least = sum, at = angle;
+        if (sum < best) best = sum, memcpy(O, o, sizeof o);
+      }
+      centre[r] = at;
+    }
+}
+
+static void representation(void **state) {
+  (void)state;
+  static trained t;
+  for (int c = 0; c < 2; c++) {
+    make_setup(&t.setup, c ? "iterate" : "grassmann", c ? "relu" : "tanh", c ? 30 : 8);
+    t.setup.fit.rate = 0.3;
+    train(&t, make_points(10, 5, EP_DOUBLE, false));
+    const ep_net *nets[2] = {&t.start, &t.model.net};
+    const double root = sqrt((double)t.start.shape.width);
+    ep_mat W[2], H[2];
+    double gap[2], O[4] = {0}, most = 0;
+    for (int k = 0; k < 2; k++) {
+      definition_of_pca(&W[k], &gap[k], nets[k], &t.points, t.setup.objective.delta);
+      CHECK_OK(ep_mat_new(&H[k], EP_DOUBLE, 20, t.start.shape.width));
+      CHECK_OK(ep_net_hidden(&H[k], nets[k], &t.points.X));
+    }
+    rotation_by_search(O, &W[1], &W[0]);
+    for (int i = 0; i < 20; i++) {
+      double u[2][2] = {{0}}, sum = 0;
+      for (int k = 0; k < 2; k++)
+        for (ptrdiff_t m = 0; m < H[k].cols; m++)
+          for (int z = 0; z < 2; z++) u[k][z] += *ep_d(&H[k], i, m) * *ep_d(&W[k], m, z) / root;
+      for (int z = 0; z < 2; z++) sum += pow(u[1][0] * O[z] + u[1][1] * O[2 + z] - u[0][z], 2);
+      most = fmax(most, sqrt(sum));
+    }
+    ep_measured m;
+    CHECK_OK(ep_bound_measure(&m, EP_BOUND_REPRESENTATION, &t.run));
+    CHECK_NEAR(m.value, most, 1e-6 * most);
+    CHECK_CLOSE(m.gap, gap[0], 1e-8);
+    assert_true(most > 1e-4 && m.rounding < 1e-3 * most);
+    for (int k = 0; k < 2; k++) ep_mat_free(&W[k]), ep_mat_free(&H[k]);
+    drop(&t);
+  }
+}
+
+/* ---- bound >= measurement */
+
+/* every row that applies holds; which apply is as said, a 1 a row */
+static void check_all(trained *t, const char *applies) {
+  ep_bound_result r[EP_BOUNDS];
+  CHECK_OK(ep_bounds_check(r, &t->run));
+  for (int i = 0; i < EP_BOUNDS; i++) {
+    const bool expected = applies[i] == '1';
+    if ((r[i].why == NULL) != expected)
+      fail_msg("%s %s, %s: %s", t->setup.fit.method, t->setup.net.activation, r[i].bound->name,
+               r[i].why ? r[i].why : "applies");
+    if (!expected) continue;
+    if (!r[i].holds)
+      fail_msg("%s %s, width %ld, rate %g, %s: measured %g, bound 10^%g", t->setup.fit.method,
+               t->setup.net.activation, t->setup.net.width, t->setup.fit.rate, r[i].bound->name,
+               r[i].measured.value, r[i].log10_bound);
+    assert_true(r[i].measured.value > 10 * r[i].measured.rounding); /* something did move */
+    assert_true(r[i].vacuous == (pow(10, r[i].log10_bound) >= r[i].measured.ceiling));
+  }
+}
+
+static void descent(void **state) {
+  (void)state;
+  static const struct {
+    const char *activation, *loss, *applies;
+  } c[] = {{"tanh", "linear", "111111...."},    {"erf", "linear", "111111...."},
+           {"tanh", "softmax", "111111...."},   {"gelu", "ntxent", "111111...."},
+           {"erf", "spectral", "111111...."},   {"relu", "linear", "111......."},
+           {"sigmoid", "linear", "1..11....."}, {"linear", "linear", "111111...."}};
+  static trained t;
+  for (size_t k = 0; k < sizeof c / sizeof *c; k++)
+    for (int v = 0; v < 8; v++) {
+      make_setup(&t.setup, "gd", c[k].activation, v & 1 ? 200 : 20);
+      strcpy(t.setup.objective.loss, c[k].loss);
+      strcpy(t.setup.objective.similarity, "cosine");
+      t.setup.fit.rate = v & 2 ? 1 : 0.01;
+      t.setup.run.seed = v;
+      t.setup.fit.epochs = v & 4 ? 30 : 3;
+      t.setup.fit.batch = v == 5 ? 4 : 0;
+      t.setup.net.input_scale = v == 6;
+      ep_points p = make_points(10, 8, EP_DOUBLE, v & 4);
+      if (strcmp(c[k].loss, "ntxent") == 0) { /* two views */
+        ep_pairs_free(&p.pairs);
+        CHECK_OK(ep_pairs_draw(&p.pairs, 10, &(ep_pair_plan){1, 0, false}, 3));
+      }
+      train(&t, p);
+      check_all(&t, c[k].applies);
+      drop(&t);
+    }
+}
+
+static void orthogonal(void **state) {
+  (void)state;
+  static const struct {
+    const char *method, *activation, *loss, *applies;
+  } c[] = {{"grassmann", "tanh", "linear", "...11.1111"},
+           {"grassmann", "erf", "linear", "...11.1111"},
+           {"grassmann", "relu", "linear", "......1111"},
+           {"grassmann", "tanh", "softmax", "...11.1111"},
+           {"iterate", "sigmoid", "linear", "...11.1111"},
+           {"iterate", "erf", "linear", "...11.1111"}};
+  static trained t;
+  for (size_t k = 0; k < sizeof c / sizeof *c; k++)
+    for (int v = 0; v < 8; v++) {
+      make_setup(&t.setup, c[k].method, c[k].activation, v & 1 ? 100 : 15);
+      strcpy(t.setup.objective.loss, c[k].loss);
+      t.setup.fit.rate = v & 2 ? 1 : 0.01;
+      t.setup.run.seed = v;
+      t.setup.fit.epochs = v & 4 ? 20 : 3;
+      train(&t, make_points(10, 8, EP_DOUBLE, v & 4));
+      check_all(&t, c[k].applies);
+      drop(&t);
+    }
+}
+
+/* Dot products: only what does not ask how the weights came about. No step at all: everything is 0 and holds; both
+ * precisions. */
+static void others(void **state) {
+  (void)state;
+  static trained t;
+  make_setup(&t.setup, "gd", "tanh", 30);
+  strcpy(t.setup.objective.similarity, "dot");
+  t.setup.fit.rate = 0.01;
+  train(&t, make_points(10, 8, EP_DOUBLE, false));
+  check_all(&t, "...11.....");
+  drop(&t);
+  for (int c = 0; c < 4; c++) {
+    ep_bound_result r[EP_BOUNDS];
+    make_setup(&t.setup, c & 1 ? "grassmann" : "gd", "tanh", 30);
+    strcpy(t.setup.run.precision, c & 2 ? "double" : "single");
+    train(&t, make_points(10, 8, c & 2 ? EP_DOUBLE : EP_SINGLE, false));
+    check_all(&t, c & 1 ? "...11.1111" : "111111....");
+    const ep_bound_run still = {&t.start, &t.start, &t.points, &t.setup, 0};
+    CHECK_OK(ep_bounds_check(r, &still));
+    for (int i = 0; i < EP_BOUNDS; i++) assert_true(r[i].why || r[i].holds);
+    drop(&t);
+  }
+}
+
+/* ---- where the paper's constants fail */
+
+/* Lemma 16 as printed, M = Z = Q = N = 1, phi linear: C = psi^2, psi = a/(|a| + delta), a = v'x, x of +-1. At
+ * delta = |a| one step changes C by eta D / (16 delta^2), the printed bound is 16 eta sqrt(D) / delta^2: it breaks for D above 256^2,
+ * by 3.9 at 10^6. */
+static void counterexample(void **state) {
+  (void)state;
+  const ptrdiff_t d = 1000000;
+  static trained t;
+  ep_bound_result r[EP_BOUNDS];
+  ep_points p = {.X = random_mat(EP_DOUBLE, 1, d, 92)};
+  double a = 0;
+  CHECK_OK(ep_pairs_new(&p.pairs, 1, 1, 1, false));
+  p.pairs.start[1] = 1;
+  p.pairs.sign[0] = 1; /* the point is its own positive */
+  make_setup(&t.setup, "grassmann", "linear", 1);
+  t.setup.net.outputs = 1;
+  CHECK_OK(ep_net_start(&t.start, &t.setup.net, d, 0, EP_DOUBLE));
+  for (ptrdiff_t j = 0; j < d; j++) {
+    *ep_d(&p.X, 0, j) = *ep_d(&p.X, 0, j) > 0 ? 1 : -1;
+    a += *ep_d(&p.X, 0, j) * *ep_d(&t.start.V[0], 0, j);
+  }
+  ep_net_free(&t.start);
+  t.setup.objective.delta = fabs(a);
+  t.setup.fit.rate = 1e-9 * a * a; /* C moves by 6e-5 */
+  t.setup.fit.epochs = 1;
+  train(&t, p);
+  CHECK_OK(ep_bounds_check(r, &t.run));
+  const double printed = pow(10, r[6].log10_bound);
+  CHECK_NEAR(printed, 16e-6, 1e-14);
+  CHECK_CLOSE(r[6].measured.value / printed, 3.90625, 1e-3);
+  assert_false(r[6].holds);
+  assert_true(r[7].holds && r[8].holds);
+  CHECK_NEAR(r[8].log10_bound, log10(4e-3), 1e-9);
+  assert_string_equal(r[6].bound->name, "Lemma 16 (as printed)");
+  drop(&t);
+}
+
+/* Lemma 7 with max |x_j| in the place of max |x|_2, D = 100: the Hessian at the start is several times the bound. */
+static void entries_for_norms(void **state) {
+  (void)state;
+  static ep_setup s;
+  double most = 0;
+  for (int seed = 0; seed < 5; seed++) {
+    ep_net net;
+    ep_bound_inputs in;
+    ep_points p = make_points(10, 100, EP_DOUBLE, false);
+    for (ptrdiff_t i = 0; i < p.X.rows * p.X.cols;
+         i++) /* |x_j| = 1/5: pre-activations of order 1 */
+      ((double *)p.X.data)[i] = copysign(0.2, ((double *)p.X.data)[i]);
+    make_setup(&s, "gd", "tanh", 1000);
+    CHECK_OK(ep_net_start(&net, &s.net, 100, (uint64_t)seed, EP_DOUBLE));
+    const ep_bound_run run = {&net, &net, &p, &s, 0};
+    CHECK_OK(ep_bound_inputs_from(&in, &run));
+    const double measured = measure(EP_BOUND_HESSIAN, &run);
+    assert_true(log10(measured) <= bound("Lemma 7", &in));
+    in.x_2 = in.c_in;
+    most = fmax(most, measured / pow(10, bound("Lemma 7", &in)));
+    ep_net_free(&net);
+    ep_points_free(&p);
+  }
+  if (!(most > 2)) fail_msg("ratio %.2f", most);
+}
+
+/* ---- what can go wrong */
+
+static void refusals(void **state) {
+  (void)state;
+  static trained t;
+  ep_bound_inputs in;
+  ep_bound_result r[EP_BOUNDS];
+  ep_measured m;
+  make_setup(&t.setup, "gd", "tanh", 6);
+  t.setup.net.depth = 2;
+  train(&t, make_points(6, 4, EP_DOUBLE, false));
+  check_all(&t, ".........."); /* one hidden layer only */
+  CHECK_STATUS(ep_bound_measure(&m, EP_BOUND_HESSIAN, &t.run), EP_ERR_ARG);
+  drop(&t);
+  make_setup(&t.setup, "gd", "exp", 6);
+  t.setup.fit.epochs = 0;
+  train(&t, make_points(6, 4, EP_DOUBLE, false));
+  check_all(&t, "..........");
+  t.run.epochs = -1;
+  CHECK_STATUS(ep_bound_inputs_from(&in, &t.run), EP_ERR_ARG);
+  t.run.epochs = 0;
+  t.setup.run.memory = 1;
+  CHECK_STATUS(ep_bound_measure(&m, EP_BOUND_KERNEL, &t.run), EP_ERR_ARG);
+  CHECK_STATUS(ep_bound_measure(&m, EP_BOUND_COVARIANCE, &t.run), EP_ERR_ARG);
+  ep_net other;
+  t.setup.net.width = 7;
+  CHECK_OK(ep_net_start(&other, &t.setup.net, 4, 0, EP_DOUBLE));
+  t.run.now = &other;
+  CHECK_STATUS(ep_bounds_check(r, &t.run), EP_ERR_SHAPE);
+  ep_net_free(&other);
+  t.setup.net.width = 6;
+  CHECK_OK(ep_net_start(&other, &t.setup.net, 4, 0, EP_SINGLE));
+  CHECK_STATUS(ep_bounds_check(r, &t.run), EP_ERR_ARG);
+  ep_net_free(&other);
+  CHECK_OK(ep_net_start(&other, &t.setup.net, 5, 0, EP_DOUBLE));
+  t.run.start = &other;
+  CHECK_STATUS(ep_bounds_check(r, &t.run), EP_ERR_SHAPE);
+  ep_net_free(&other);
+  drop(&t);
+}
+
+static void json(void **state) {
+  (void)state;
+  static trained t;
+  ep_bound_result r[EP_BOUNDS];
+  json_t *list;
+  make_setup(&t.setup, "gd", "tanh", 20);
+  t.setup.fit.epochs = 1000;
+  train(&t, make_points(6, 4, EP_DOUBLE, false));
+  CHECK_OK(ep_bounds_check(r, &t.run));
+  CHECK_OK(ep_bounds_to_json(&list, r));
+  assert_int_equal(json_array_size(list), EP_BOUNDS);
+  const json_t *theorem = json_array_get(list, 5), *lemma = json_array_get(list, 6);
+  assert_string_equal(json_string_value(json_object_get(theorem, "name")), "Theorem 13");
+  assert_string_equal(json_string_value(json_object_get(theorem, "note")),
+                      "says nothing: it is not below the largest entry of K(0)");
+  assert_true(json_is_true(json_object_get(theorem, "holds")));
+  assert_true(json_is_true(json_object_get(theorem, "vacuous")));
+  assert_true(json_real_value(json_object_get(theorem, "log10_bound")) > 308); /* beyond double */
+  assert_true(json_is_null(json_object_get(lemma, "log10_bound")));
+  assert_true(json_is_null(json_object_get(lemma, "holds")));
+  assert_string_equal(json_string_value(json_object_get(lemma, "note")),
+                      "does not apply: it is for W'W = I (methods grassmann and iterate)");
+  json_decref(list);
+  drop(&t);
+}
+
+static void out_of_memory(void **state) {
+  (void)state;
+  static trained t;
+  for (int c = 0; c < 2; c++) {
+    ep_bound_result r[EP_BOUNDS];
+    make_setup(&t.setup, c ? "grassmann" : "gd", "tanh", 9);
+    train(&t, make_points(6, 4, EP_DOUBLE, false));
+    const size_t before = ep_mem_current();
+    ep_status st = EP_ERR_NOMEM;
+    int n = 0;
+    for (; st == EP_ERR_NOMEM; n++) {
+      ep_alloc_fail_after = n;
+      st = ep_bounds_check(r, &t.run);
+      ep_alloc_fail_after = -1;
+      assert_int_equal(ep_mem_current(), before);
+    }
+    CHECK_STATUS(st, EP_OK);
+    assert_true(n > 20);
+    drop(&t);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(formulas),       cmocka_unit_test(extremes),
+      cmocka_unit_test(conditions),     cmocka_unit_test(constants),
+      cmocka_unit_test(hessian),        cmocka_unit_test(measurements),
+      cmocka_unit_test(representation), cmocka_unit_test(descent),
+      cmocka_unit_test(orthogonal),     cmocka_unit_test(others),
+      cmocka_unit_test(counterexample), cmocka_unit_test(entries_for_norms),
+      cmocka_unit_test(refusals),       cmocka_unit_test(json),
+      cmocka_unit_test(out_of_memory),
+  };
+  strcpy(out, "/tmp/ep_bounds_XXXXXX");
+  const int file = mkstemp(out);
+  if (file < 0) return 1;
+  close(file);
+  const int failures = cmocka_run_group_tests(tests, NULL, NULL);
+  unlink(out);
+  return failures;
+}
