@@ -307,15 +307,16 @@ static ep_status pca_of(ep_work *work, pca *out, const ep_net *net, const ep_bou
 /* O = AB' with W_t'W_0 = A Sigma B': the rotation that brings W_t closest to W_0, and the one of the proof */
 static ep_status best_rotation(ep_work *work, ep_mat *O, const ep_mat *Wt, const ep_mat *W0) {
   const ptrdiff_t z = Wt->cols;
-  ep_mat T, Bt;
+  ep_mat T, A, Bt;
   double *sigma;
   EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, z, z));
+  EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, z, z));
   EP_TRY(ep_work_mat(work, &Bt, EP_DOUBLE, z, z));
   EP_TRY(ep_work_mat(work, O, EP_DOUBLE, z, z));
   EP_TRY(ep_work_get(work, &sigma, z, sizeof *sigma));
   ep_mat_mul(&T, 1, Wt, EP_T, W0, EP_N, 0);
-  EP_TRY(ep_mat_svd(&T, sigma, &Bt));
-  ep_mat_mul(O, 1, &T, EP_N, &Bt, EP_N, 0);
+  EP_TRY(ep_mat_svd(&A, sigma, &Bt, &T));
+  ep_mat_mul(O, 1, &A, EP_N, &Bt, EP_N, 0);
   return EP_OK;
 }
 
