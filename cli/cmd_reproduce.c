@@ -3,9 +3,9 @@
 #include <eigenpair/reproduce.h>
 #include <string.h>
 
-#define REPRODUCE_OPTIONS(X, S)                                                             \
-  X(S, FLAG, quick, NULL, 0, 0, NULL, "small sizes: all claims in minutes")                 \
-  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours; needs mnist")          \
+#define REPRODUCE_OPTIONS(X, S)                                                                \
+  X(S, FLAG, quick, NULL, 0, 0, NULL, "small sizes: all claims in minutes")                    \
+  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours; needs mnist")             \
   X(S, FLAG, list, NULL, 0, 0, NULL, "only show the claims, what they say and their criteria") \
   X(S, TEXT, out, "reproduce", 0, 0, NULL, "folder of the reports; finished claims stay there")
 typedef struct {
@@ -32,15 +32,17 @@ void help_reproduce(FILE *to) {
   static setup_reproduce s;
   ep_option_group groups[GROUPS];
   groups_of(groups, &s);
-  fprintf(to, "\n  eigenpair reproduce wide-fig3 linear-fig1 --quick --out reproduce\n"
-              "  eigenpair reproduce optima --quick\n  eigenpair reproduce\n\n"
-              "Runs the papers' figures and claims (all, or those named by id or by paper: ");
+  fprintf(to,
+          "\n  eigenpair reproduce wide-fig3 linear-fig1 --quick --out reproduce\n"
+          "  eigenpair reproduce optima --quick\n  eigenpair reproduce\n\n"
+          "Runs the papers' figures and claims (all, or those named by id or by paper: ");
   for (const ep_paper *p = ep_papers; p->name; p++)
     fprintf(to, "%s%s", p == ep_papers ? "" : ", ", p->name);
-  fprintf(to, "), measures each,\nand says PASS or FAIL against its criterion. OUT/report.html has "
-              "all of them, OUT/PAPER/report.html the figures,\nOUT/findings.md a table. Stopped "
-              "with Ctrl-C or killed, the same command goes on after the last finished claim.\n"
-              "Exit status 1 if a claim did not pass.\n");
+  fprintf(to,
+          "), measures each,\nand says PASS or FAIL against its criterion. OUT/report.html has "
+          "all of them, OUT/PAPER/report.html the figures,\nOUT/findings.md a table. Stopped "
+          "with Ctrl-C or killed, the same command goes on after the last finished claim.\n"
+          "Exit status 1 if a claim did not pass.\n");
   args_help(groups, to);
 }
 
@@ -74,7 +76,10 @@ static void print_result(const json_t *result, const char *folder) {
   json_array_foreach(json_object_get(result, "claims"), i, job) {
     const char *error = json_string_value(json_object_get(job, "error"));
     const bool pass = json_is_true(json_object_get(job, "pass"));
-    printf("%-5s %-24s %s\n", error ? "ERROR" : pass ? "PASS" : "FAIL",
+    printf("%-5s %-24s %s\n",
+           error  ? "ERROR"
+           : pass ? "PASS"
+                  : "FAIL",
            json_string_value(json_object_get(job, "id")),
            error ? error : json_string_value(json_object_get(job, "criterion")));
     if (!pass) print_measured(json_object_get(job, "measured"));

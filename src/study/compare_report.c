@@ -208,7 +208,7 @@ static ep_status methods_table(json_t *tables, const json_t *result) {
     json_array_append_new(rows, cells);
   }
   return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", "Methods", "columns",
-                                  columns(names, 8), "rows", rows));
+                                          columns(names, 8), "rows", rows));
 }
 
 static ep_status drift_table(json_t *tables, const json_t *result) {
@@ -226,9 +226,9 @@ static ep_status drift_table(json_t *tables, const json_t *result) {
     for (int k = 0; k < 5; k++) json_array_append_new(cells, copy_of(one, fields[k]));
     json_array_append_new(rows, cells);
   }
-  return ep_json_append(tables,
-                json_pack("{s:s, s:o, s:o}", "title", "Power laws of the drifts against width",
-                          "columns", columns(names, 5), "rows", rows));
+  return ep_json_append(
+      tables, json_pack("{s:s, s:o, s:o}", "title", "Power laws of the drifts against width",
+                        "columns", columns(names, 5), "rows", rows));
 }
 
 /* ---- the document */

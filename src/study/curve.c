@@ -6,9 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-
 ep_status claim_figure(json_t **figure, ep_claim_result *r, const char *name, ep_figure_kind kind,
-                        const char *title, const char *alt, ep_axis x, ep_axis y) {
+                       const char *title, const char *alt, ep_axis x, ep_axis y) {
   EP_TRY(ep_figure_new(figure, name, kind, title, alt, x, y));
   return ep_claim_figure(r, *figure);
 }
@@ -64,7 +63,7 @@ static ep_status draw(ep_work *work, json_t *figure, const char *name, const cha
 }
 
 ep_status claim_draw(json_t *figure, const char *name, const char *panel, const claim_curve *c,
-                      bool dashed) {
+                     bool dashed) {
   ep_work work = {0};
   const ep_status st = draw(&work, figure, name, panel, c, dashed);
   ep_work_free(&work);

@@ -20,10 +20,10 @@ double claim_worst(const claim_curve *c, ptrdiff_t i); /* largest over the runs 
 double claim_least(const claim_curve *c, ptrdiff_t i);
 /* Medians, with the range over the starts where there are several. */
 ep_status claim_draw(json_t *figure, const char *name, const char *panel, const claim_curve *c,
-                      bool dashed);
+                     bool dashed);
 /* A figure that belongs to the result at once, so that an error on the way leaks nothing. */
 ep_status claim_figure(json_t **figure, ep_claim_result *r, const char *name, ep_figure_kind kind,
-                        const char *title, const char *alt, ep_axis x, ep_axis y);
+                       const char *title, const char *alt, ep_axis x, ep_axis y);
 /* slope of log y over log x, by least squares on the medians */
 double claim_exponent(const claim_curve *c);
 /* the law of all runs, with the interval that their scatter gives */

@@ -79,18 +79,18 @@ static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, 
   EP_TRY(linear_problem_load(&f->p, linear_moons, "triplet", seed));
   EP_TRY(
       claim_figure(&f->losses, r, "loss", EP_FIGURE_LINE, "Minus the loss",
-                    "Without a constraint the loss falls without end; with orthonormal weights or "
-                    "the scaled loss it settles.",
-                    step, (ep_axis){"minus the loss", true}));
+                   "Without a constraint the loss falls without end; with orthonormal weights or "
+                   "the scaled loss it settles.",
+                   step, (ep_axis){"minus the loss", true}));
   EP_TRY(claim_figure(&f->ratios, r, "collapse", EP_FIGURE_LINE, "How flat the representation is",
-                       "Second over first singular value of the outputs: falls to 0 without a "
-                       "constraint, stays with one.",
-                       step, (ep_axis){"second over first singular value", true}));
+                      "Second over first singular value of the outputs: falls to 0 without a "
+                      "constraint, stays with one.",
+                      step, (ep_axis){"second over first singular value", true}));
   EP_TRY(
       claim_figure(&f->scatter, r, "embedding", EP_FIGURE_SCATTER, "Half moons in two dimensions",
-                    "At the start and with orthonormal weights the points fill the plane; without "
-                    "a constraint they lie on a line.",
-                    (ep_axis){"u_1", false}, (ep_axis){"u_2", false}));
+                   "At the start and with orthonormal weights the points fill the plane; without "
+                   "a constraint they lie on a line.",
+                   (ep_axis){"u_1", false}, (ep_axis){"u_2", false}));
   for (int k = 0; k < KINDS; k++) {
     ep_descent_config config = linear_descent(kinds[k].constraint, "tanh", 2, 20, 2, kinds[k].rate);
     config.decay = kinds[k].decay;
@@ -187,8 +187,8 @@ static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *
   for (int k = 0; k < 2; k++) EP_TRY(flow_gap(&gap[k], p, 2e-3 / (1 + k), (uint64_t)seed));
   EP_TRY(
       claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
-                    "The second singular value of the representation dies exponentially.",
-                    (ep_axis){"time", false}, (ep_axis){"second over first singular value", true}));
+                   "The second singular value of the representation dies exponentially.",
+                   (ep_axis){"time", false}, (ep_axis){"second over first singular value", true}));
   EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &c, false));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 40)));
   EP_TRY(ep_claim_measure(r, "rate_of_collapse", late_rate(&c)));
@@ -283,11 +283,11 @@ static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *
                        long seed) {
   json_t *figure;
   claim_curve c;
-  EP_TRY(claim_figure(
-      &figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
-      "Distance of the loss from the sum of the two most negative eigenvalues: all "
-      "four fall to rounding or below 1e-6; plain gradient with QR does not.",
-      (ep_axis){"steps", false}, (ep_axis){"relative distance from the optimum", true}));
+  EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
+                      "Distance of the loss from the sum of the two most negative eigenvalues: all "
+                      "four fall to rounding or below 1e-6; plain gradient with QR does not.",
+                      (ep_axis){"steps", false},
+                      (ep_axis){"relative distance from the optimum", true}));
   r->pass = true;
   for (int k = 0; k < PROBLEMS; k++) {
     EP_TRY(claim_curve_new(&c, work, LOOKS, runs));
@@ -347,21 +347,21 @@ static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_
     off = fmax(off, one);
   }
   EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Positives only, no constraint",
-                       "The second singular value of the representation dies exponentially.",
-                       (ep_axis){"time", false},
-                       (ep_axis){"second over first singular value", true}));
+                      "The second singular value of the representation dies exponentially.",
+                      (ep_axis){"time", false},
+                      (ep_axis){"second over first singular value", true}));
   EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &free_one, false));
   EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Positives only, orthonormal weights",
-                       "The loss falls to the sum of the two most negative eigenvalues.",
-                       (ep_axis){"steps", false},
-                       (ep_axis){"relative distance from the optimum", true}));
+                      "The loss falls to the sum of the two most negative eigenvalues.",
+                      (ep_axis){"steps", false},
+                      (ep_axis){"relative distance from the optimum", true}));
   EP_TRY(claim_draw(figure, "W_i'W_i = I", NULL, &orthogonal, false));
   EP_TRY(ep_claim_measure(r, "negative_eigenvalues", (double)ep_linear_negatives(&p->basis)));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&free_one, 40)));
   EP_TRY(ep_claim_measure(r, "orthogonal_gap", claim_worst(&orthogonal, LOOKS - 1)));
   EP_TRY(ep_claim_measure(r, "equation_distance_from_span", off));
-  r->pass = claim_worst(&free_one, 40) < 1e-6 && claim_worst(&orthogonal, LOOKS - 1) < 1e-6 &&
-            off < 1e-6;
+  r->pass =
+      claim_worst(&free_one, 40) < 1e-6 && claim_worst(&orthogonal, LOOKS - 1) < 1e-6 && off < 1e-6;
   return EP_OK;
 }
 

@@ -118,8 +118,8 @@ static ep_status accuracy(double *share, ep_work *work, const ep_mat *E, const i
 
 typedef struct {
   linear_problem p, test;
-  ep_mat X, Y;                          /* anchors of the two: views */
-  ep_mat E, F;                          /* their embeddings */
+  ep_mat X, Y;                         /* anchors of the two: views */
+  ep_mat E, F;                         /* their embeddings */
   claim_curve descent, equation;       /* seconds a step */
   claim_curve by_descent, by_equation; /* accuracy */
 } fig5;
@@ -161,13 +161,11 @@ static ep_status at_width(fig5 *f, ep_work *work, int w, const plan *s, double r
   EP_TRY(time_descent(claim_at(&f->descent, w, 0), d, s->steps));
   EP_TRY(ep_descent_embed(&f->E, d, &f->X));
   EP_TRY(ep_descent_embed(&f->F, d, &f->Y));
-  EP_TRY(
-      accuracy(claim_at(&f->by_descent, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels));
+  EP_TRY(accuracy(claim_at(&f->by_descent, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels));
   EP_TRY(ep_linear_flow(&q, &info, lambda, rate * s->steps, 1e-8));
   EP_TRY(ep_linear_embed(&f->E, &f->p.basis, &q, &f->X));
   EP_TRY(ep_linear_embed(&f->F, &f->p.basis, &q, &f->Y));
-  return accuracy(claim_at(&f->by_equation, w, 0), work, &f->E, f->p.labels, &f->F,
-                  f->test.labels);
+  return accuracy(claim_at(&f->by_equation, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels);
 }
 
 static ep_status judge(ep_claim_result *r, const fig5 *f) {
@@ -193,13 +191,13 @@ static ep_status judge(ep_claim_result *r, const fig5 *f) {
 static ep_status draw_all(ep_claim_result *r, const fig5 *f) {
   json_t *figure;
   EP_TRY(claim_figure(&figure, r, "time", EP_FIGURE_LINE, "Seconds of one step",
-                       "A step of descent grows with the width; one of the equation does not.",
-                       (ep_axis){"hidden units h", true}, (ep_axis){"seconds a step", true}));
+                      "A step of descent grows with the width; one of the equation does not.",
+                      (ep_axis){"hidden units h", true}, (ep_axis){"seconds a step", true}));
   EP_TRY(claim_draw(figure, "descent", NULL, &f->descent, false));
   EP_TRY(claim_draw(figure, "equation", NULL, &f->equation, false));
   EP_TRY(claim_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear SVM on new points",
-                       "The two accuracies lie on each other at every width.",
-                       (ep_axis){"hidden units h", true}, (ep_axis){"test accuracy", false}));
+                      "The two accuracies lie on each other at every width.",
+                      (ep_axis){"hidden units h", true}, (ep_axis){"test accuracy", false}));
   EP_TRY(claim_draw(figure, "descent", NULL, &f->by_descent, false));
   return claim_draw(figure, "equation", NULL, &f->by_equation, true);
 }

@@ -94,10 +94,10 @@ static ep_status fig2_run(ep_claim_result *r, ep_work *work, fig2 *f, int widths
   json_t *figure;
   EP_TRY(linear_problem_load(&f->p, linear_moons, "triplet", seed));
   EP_TRY(claim_figure(&figure, r, "difference", EP_FIGURE_LINE, "Nonlinear minus linear network",
-                       "With width, tanh tends to the linear network, at the start and trained; "
-                       "relu only at the start; sigmoid departs from it.",
-                       (ep_axis){"hidden units h", true},
-                       (ep_axis){"mean |u_phi(x) - u_linear(x)|", true}));
+                      "With width, tanh tends to the linear network, at the start and trained; "
+                      "relu only at the start; sigmoid departs from it.",
+                      (ep_axis){"hidden units h", true},
+                      (ep_axis){"mean |u_phi(x) - u_linear(x)|", true}));
   EP_TRY(claim_curve_new(&f->constant, work, widths, runs));
   for (int a = 0; a < PHIS; a++) {
     EP_TRY(claim_curve_new(&f->start[a], work, widths, runs));
@@ -137,7 +137,7 @@ enum { LOOKS = 41, SPACING = 1 }; /* looks at the times 0, 1, .. */
 typedef struct {
   claim_curve descent, equation, steps; /* loss over time; eq. 11 with the rate of the descent */
   claim_curve gap;                      /* |q of descent - q of equation|_F */
-  double span;                           /* 1 - projection of e_1 at the end, worst */
+  double span;                          /* 1 - projection of e_1 at the end, worst */
 } beside;
 
 static ep_status beside_new(beside *b, ep_work *work, int runs) {
@@ -192,8 +192,8 @@ static ep_status beside_one(beside *b, int run, const linear_problem *p,
 static double end_gap(const beside *b) {
   double gap = 0;
   for (int i = 0; i < b->descent.runs; i++)
-    gap = fmax(
-        gap, fabs(*claim_at(&b->descent, LOOKS - 1, i) - *claim_at(&b->equation, LOOKS - 1, i)));
+    gap = fmax(gap,
+               fabs(*claim_at(&b->descent, LOOKS - 1, i) - *claim_at(&b->equation, LOOKS - 1, i)));
   return gap;
 }
 static double path_gap(const beside *b) {
@@ -209,14 +209,14 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
   double path[2] = {0, 0}, end[2] = {0, 0}, outputs = 0;
   char name[64];
   EP_TRY(claim_figure(&losses, r, "loss", EP_FIGURE_LINE, "Loss of descent and of the equation",
-                       "The two curves lie on each other and end at the same value; the paper's "
-                       "eq. 11 runs at half the speed.",
-                       (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
+                      "The two curves lie on each other and end at the same value; the paper's "
+                      "eq. 11 runs at half the speed.",
+                      (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
   EP_TRY(claim_figure(&gaps, r, "outputs", EP_FIGURE_LINE, "Outputs: descent minus equation",
-                       "The difference of the outputs at the eigenvectors stays of the order of "
-                       "the rate at every width.",
-                       (ep_axis){"time = rate x steps", false},
-                       (ep_axis){"|q of descent - q of equation|", true}));
+                      "The difference of the outputs at the eigenvectors stays of the order of "
+                      "the rate at every width.",
+                      (ep_axis){"time = rate x steps", false},
+                      (ep_axis){"|q of descent - q of equation|", true}));
   for (int z = 1; z <= 2; z++)
     for (int w = 0; w < 3; w++) {
       const ep_descent_config config = linear_descent("grassmann", "linear", 2, width[w], z, 0.01);
@@ -253,9 +253,9 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
   json_t *figure;
   double path = 0, span = 0, end[3];
   EP_TRY(claim_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
-                       "Descent at every depth follows the equation to the most negative "
-                       "eigenvalue.",
-                       (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
+                      "Descent at every depth follows the equation to the most negative "
+                      "eigenvalue.",
+                      (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
   for (int hidden = 1; hidden <= 3; hidden++) {
     const ep_descent_config config = linear_descent("grassmann", "linear", hidden + 1, 20, 1, 0.01);
     char panel[64];
@@ -320,9 +320,9 @@ static ep_status fig4_set(ep_claim_result *r, ep_work *work, const char *data, c
   EP_TRY(linear_problem_load(&p, data, "triplet", seed));
   ep_status st =
       claim_figure(&figure, r, name, EP_FIGURE_LINE,
-                    "Projections of the most negative eigenvectors on the span of q",
-                    "Those of the first z reach 1, the others fall.", (ep_axis){"time", true},
-                    (ep_axis){"length of the projection", false});
+                   "Projections of the most negative eigenvectors on the span of q",
+                   "Those of the first z reach 1, the others fall.", (ep_axis){"time", true},
+                   (ep_axis){"length of the projection", false});
   for (int z = 1; !st && z <= 3; z++) {
     const double *l = p.basis.lambda;
     const double gap = z < p.C.rows ? fmin(-l[z - 1], l[z] - l[z - 1]) : -l[z - 1];

@@ -106,10 +106,10 @@ static ep_status run_claim(json_t *job, const ep_claim *c, ep_claim_size size,
 static ep_status job_path(char path[1200], const char *folder, const ep_claim *c,
                           ep_claim_size size, const ep_run_config *run) {
   char name[40];
-  json_t *settings = json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "id", c->id, "criterion",
-                               c->criterion, "size", ep_claim_size_name(size), "seed",
-                               (json_int_t)run->seed, "precision", run->precision, "version",
-                               ep_version());
+  json_t *settings =
+      json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "id", c->id, "criterion", c->criterion, "size",
+                ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
+                run->precision, "version", ep_version());
   EP_CHECK(settings, EP_ERR_NOMEM, "no memory for the settings");
   const ep_status st = ep_jobs_fingerprint(name, settings);
   json_decref(settings);
@@ -180,7 +180,8 @@ ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count
   EP_CHECK(*result, EP_ERR_NOMEM, "no memory for results");
   ep_status st = reproduce(*result, claims, count, size, run, folder);
   if (st == EP_ERR_INTERRUPTED)
-    st = EP_FAIL(st, "interrupted; finished claims are in %s/jobs: the same command goes on from there",
+    st = EP_FAIL(st,
+                 "interrupted; finished claims are in %s/jobs: the same command goes on from there",
                  folder);
   if (st) json_decref(*result), *result = NULL;
   return st;

@@ -82,16 +82,16 @@ static json_t *measured_words(const json_t *job) {
 static ep_status overview_table(json_t *section, const json_t *jobs, const char *paper) {
   json_t *rows = json_array(), *job;
   size_t i;
-  json_t *table = json_pack("{s:s, s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s, s:s, s:s}], s:o}", "title",
-                            "Claims", "columns", "name", "claim", "name", "source", "name",
-                            "outcome", "name", "measured", "name", "time", "unit", "s", "format",
-                            ".3~g", "rows", rows);
+  json_t *table =
+      json_pack("{s:s, s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s, s:s, s:s}], s:o}", "title", "Claims",
+                "columns", "name", "claim", "name", "source", "name", "outcome", "name", "measured",
+                "name", "time", "unit", "s", "format", ".3~g", "rows", rows);
   EP_TRY(ep_json_put(section, "tables", json_pack("[o]", table)));
   json_array_foreach(jobs, i, job) {
     if (paper && !belongs(job, paper)) continue;
-    EP_TRY(ep_json_append(rows, json_pack("[s, s, s, o, O]", text_of(job, "id"),
-                                          text_of(job, "source"), outcome(job),
-                                          measured_words(job), json_object_get(job, "seconds"))));
+    EP_TRY(ep_json_append(
+        rows, json_pack("[s, s, s, o, O]", text_of(job, "id"), text_of(job, "source"), outcome(job),
+                        measured_words(job), json_object_get(job, "seconds"))));
   }
   return EP_OK;
 }
@@ -107,8 +107,9 @@ static ep_status verdict(json_t *document, const json_t *jobs, const char *paper
     if (paper && !belongs(job, paper)) continue;
     count[outcome(job)[0] == 'p' ? 0 : outcome(job)[0] == 'f' ? 1 : 2]++;
   }
-  snprintf(words, sizeof words, "%d of %d claims came out at this size, %d did not, %d could not run.",
-           count[0], count[0] + count[1] + count[2], count[1], count[2]);
+  snprintf(words, sizeof words,
+           "%d of %d claims came out at this size, %d did not, %d could not run.", count[0],
+           count[0] + count[1] + count[2], count[1], count[2]);
   return ep_json_put(document, "verdict",
                      json_pack("[{s:s, s:s, s:s}]", "question", "Do the claims come out?", "answer",
                                count[1] + count[2] ? "fails" : "holds", "words", words));
@@ -230,15 +231,18 @@ static ep_status write_findings(const source *s) {
   const json_t *jobs = json_object_get(s->result, "claims");
   snprintf(path, sizeof path, "%.1000s/findings.md", s->folder);
   EP_TRY(ep_file_open(&file, path));
-  fprintf(file.stream,
-          "# Findings\n\nMade by `%s`, size %s, seed %lld, version %s. Numbers in brackets are 95 %% "
-          "intervals or the range over\nseeds, as the name says.\n",
-          s->command, text_of(s->result, "size"),
-          (long long)json_integer_value(json_object_get(s->result, "seed")),
-          text_of(s->result, "version"));
+  fprintf(
+      file.stream,
+      "# Findings\n\nMade by `%s`, size %s, seed %lld, version %s. Numbers in brackets are 95 %% "
+      "intervals or the range over\nseeds, as the name says.\n",
+      s->command, text_of(s->result, "size"),
+      (long long)json_integer_value(json_object_get(s->result, "seed")),
+      text_of(s->result, "version"));
   for (const ep_paper *p = ep_papers; p->name; p++) {
     if (!any_of(jobs, p->name)) continue;
-    fprintf(file.stream, "\n## %s\n\n| claim | outcome | measured | what was done, what was found |\n|---|---|---|---|\n",
+    fprintf(file.stream,
+            "\n## %s\n\n| claim | outcome | measured | what was done, what was found "
+            "|\n|---|---|---|---|\n",
             p->title);
     json_array_foreach(jobs, i, job) if (belongs(job, p->name)) print_finding(file.stream, job);
   }

@@ -35,8 +35,11 @@ ep_status wide_setup_only(wide_fit *f, const wide_setting *s, const wide_size *z
                           long seed, const ep_run_config *run);
 ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, long width, long seed,
                      const ep_run_config *run);
-/* Start and end of f->setup; wide_fit_again changes the method (NULL: as it is) and fits into another model. */
+/* The start of f->setup; start and end; the end from a start that was changed. */
+ep_status wide_start(wide_fit *f);
 ep_status wide_train(wide_fit *f);
+ep_status wide_train_from_start(wide_fit *f);
+/* Another model from the same points and start; method NULL: as it is. */
 ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, const char *method,
                          long epochs);
 void wide_free(wide_fit *f);
@@ -69,12 +72,12 @@ extern const char *const wide_usual[]; /* the note on what is the same in all of
 typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
 wide_check wide_fig1, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m, wide_fig4r,
     wide_fig5l, wide_fig5m, wide_fig5r, wide_fig7, wide_bounds, wide_prop18, wide_open,
-    wide_open_losses, wide_open_depth, wide_open_fashion, wide_open_start;
+    wide_open_losses, wide_open_depth, wide_open_data, wide_open_start;
 
 /* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
 typedef struct {
   ep_power_law width; /* of the drift at the end */
-  double time;        /* least exponent over time that is as large as any width's, last three quarters of the epochs */
+  double time;        /* largest exponent over time of any run, last three quarters of the epochs */
   int diverged;       /* runs */
 } wide_drift;
 ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,

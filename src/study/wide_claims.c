@@ -57,4 +57,29 @@ const ep_claim ep_claims_wide[] = {
      "the two outputs differ by at most 1e-12 of the largest after training, while the loss falls, "
      "for cosine and dot",
      wide_prop18},
+    {"wide-open", "WIDE section 6 (open)",
+     "Open: trained until the loss settles, is the tangent kernel still nearly constant, and is "
+     "the trained output layer PCA of C(0)?",
+     "a question: answered once every run settles (improves by less than 1e-4 in 100 epochs) and "
+     "the exponents are known to within 1; the answers are the numbers",
+     wide_open},
+    {"wide-open-losses", "WIDE section 6 (open)",
+     "Open: does the tangent kernel stay nearly constant under other losses, and at which rate?",
+     "exponent of the largest change of K at most -0.4 with its 95 % interval below 0 for each of "
+     "softmax, NT-Xent, spectral, Barlow Twins, VICReg",
+     wide_open_losses},
+    {"wide-open-depth", "WIDE section 6 (open)",
+     "Open: does the theory of two layers describe deeper networks (cosine)?",
+     "exponent of the largest change of K at most -0.4 with its 95 % interval below 0 for one to "
+     "four hidden layers",
+     wide_open_depth},
+    {"wide-open-data", "WIDE section 6 (open)",
+     "Open: is it so on other data? Fashion-MNIST (points on a sphere at the quick size).", DRIFT,
+     wide_open_data},
+    {"wide-open-start", "WIDE Prop. 18, section 6 (open)",
+     "Open: which starts lead to collapse? Equal columns of W(0) do; what of columns that are "
+     "nearly equal?",
+     "RankMe of the trained outputs: 1 to 1e-6 for equal columns, and at correlation 0.99 below "
+     "that for independent columns, for every seed",
+     wide_open_start},
     {0}};

@@ -3,7 +3,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 /* ---- Fig. 1: descent beside the same descent with the kernel frozen */
 
@@ -48,8 +47,8 @@ static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, 
                            "largest fractional difference"));
   EP_TRY(claim_draw(figure, "measured", NULL, &c, false));
   EP_TRY(wide_slope(figure, &c));
-  r->pass = law.exponent <= -0.4 && law.high < 0 &&
-            claim_median(&c, c.count - 1) < claim_median(&c, 0);
+  r->pass =
+      law.exponent <= -0.4 && law.high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
   return wide_notes(r, wide_usual);
 }
 
@@ -85,7 +84,8 @@ ep_status wide_fig3(ep_claim_result *r, ep_claim_size size, const ep_run_config 
 
 ep_status wide_fig7(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   return falls(
-      r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .activation = "tanh"},
+      r,
+      &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .activation = "tanh"},
       &drift_sizes[size], run);
 }
 
@@ -132,8 +132,8 @@ static ep_status measure_growth(double *out, wide_fit *f, bool first_seed, void 
   return first_seed ? wide_time_line(g->time, f, "ntk_max", NULL, 1) : EP_OK;
 }
 
-static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s,
-                       const wide_size *z, const ep_run_config *run) {
+static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
+                       const ep_run_config *run) {
   claim_curve c[2];
   json_t *figure;
   double first[WIDE_WIDTHS], last[WIDE_WIDTHS], drift[WIDE_WIDTHS];
@@ -244,18 +244,14 @@ static ep_status draw_P(ep_claim_result *r, const wide_fit *f, const closed_form
                        &(ep_series){.name = "descent", .count = POINTS, .x = t, .y = measured}));
   return ep_figure_add(
       figure,
-      &(ep_series){
-          .name = "closed form", .count = POINTS, .x = t, .y = theory, .dashed = true});
+      &(ep_series){.name = "closed form", .count = POINTS, .x = t, .y = theory, .dashed = true});
 }
 
 static ep_status prop10(ep_claim_result *r, wide_fit *f, const ep_run_config *run) {
-  ep_fit_info none = {0};
   double P0, worst;
   strcpy(f->setup->run.precision, "double");
   EP_TRY(line_points(&f->points));
-  ep_status st = wide_fit_again(&f->start, &none, f, NULL, 0);
-  ep_fit_info_free(&none);
-  EP_TRY(st);
+  EP_TRY(wide_start(f));
   const closed_form k = closed_form_of(&P0, &f->start.net, 1.5);
   f->setup->fit.rate = 1e-4 * k.blow_up;
   f->setup->fit.epochs = 12000;
@@ -269,12 +265,14 @@ static ep_status prop10(ep_claim_result *r, wide_fit *f, const ep_run_config *ru
   EP_TRY(ep_claim_measure(r, "largest_error_of_P", worst));
   r->pass = fabs(seen / k.blow_up - 1) <= 0.01 && worst <= 0.01;
   (void)run;
-  return ep_claim_note(r, "x = x+ = 1, x- = -1/2, M = 100, double precision, steps of 1e-4 of the "
-                          "blow-up time; P(t) compared until 0.95 of it.");
+  return ep_claim_note(r,
+                       "x = x+ = 1, x- = -1/2, M = 100, double precision, steps of 1e-4 of the "
+                       "blow-up time; P(t) compared until 0.95 of it.");
 }
 
 ep_status wide_prop10(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {.activation = "linear", .similarity = "dot", .track = "ntk", .outputs = 1};
+  const wide_setting s = {
+      .activation = "linear", .similarity = "dot", .track = "ntk", .outputs = 1};
   wide_fit f;
   (void)size;
   ep_status st = wide_setup_only(&f, &s, &(wide_size){.epochs = 1}, 100, run->seed, run);
@@ -285,26 +283,17 @@ ep_status wide_prop10(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 
 /* ---- Prop. 18: two equal columns of W(0) */
 
-/* the start of the seed with column 1 of W a copy of column 0, written for --init */
-static ep_status save_twins(wide_fit *f) {
-  ep_fit_info none = {0};
-  const ep_status st = wide_fit_again(&f->start, &none, f, NULL, 0);
-  ep_fit_info_free(&none);
-  EP_TRY(st);
-  const ep_mat *W = &f->start.net.W;
+static void copy_column(const ep_mat *W) {
   for (ptrdiff_t m = 0; m < W->rows; m++) ep_set(W, m, 1, ep_get(W, m, 0));
-  snprintf(f->setup->net.init, sizeof f->setup->net.init, "%.1000s.start.npz",
-           f->setup->files.checkpoint);
-  return ep_model_save(f->setup->net.init, &f->start);
 }
 
 /* largest |f_0 - f_1| over the largest |f_0|, and how far f went */
 static ep_status twins(double *apart, wide_fit *f) {
   ep_mat E = {0};
   double top = 0, worst = 0;
-  ep_status st = save_twins(f);
-  if (!st) st = ep_fit(&f->model, &f->info, &f->points, f->setup);
-  unlink(f->setup->net.init);
+  ep_status st = wide_start(f);
+  if (!st) copy_column(&f->start.net.W);
+  if (!st) st = wide_train_from_start(f);
   if (!st) st = wide_embed(&E, f, &f->model, &f->points.X);
   for (ptrdiff_t i = 0; !st && i < E.rows; i++) {
     top = fmax(top, fabs(ep_get(&E, i, 0)));
@@ -316,15 +305,15 @@ static ep_status twins(double *apart, wide_fit *f) {
 }
 
 ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const wide_size sizes[] = {{30, 50, 1, 1, {100}}, {100, 200, 1, 1, {400}},
-                                    {1000, 500, 1, 1, {1000}}};
+  static const wide_size sizes[] = {
+      {30, 50, 1, 1, {100}}, {100, 200, 1, 1, {400}}, {1000, 500, 1, 1, {1000}}};
   static const char *const similarity[] = {"cosine", "dot"};
   ep_run_config in_double = *run;
   strcpy(in_double.precision, "double");
   r->pass = true;
   for (int k = 0; k < 2; k++) {
-    const wide_setting s = {.data = wide_images(size), .similarity = similarity[k],
-                            .rate = k ? 0.1 : 1};
+    const wide_setting s = {
+        .data = wide_images(size), .similarity = similarity[k], .rate = k ? 0.1 : 1};
     wide_fit f;
     double apart = NAN;
     char name[64];
@@ -339,7 +328,8 @@ ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_confi
     EP_TRY(ep_claim_measure(r, name, -moved));
     r->pass = r->pass && apart <= 1e-12 && moved < 0;
   }
-  return ep_claim_note(r, "Double precision; dot with rate 0.1, so that it does not blow up at once.");
+  return ep_claim_note(r,
+                       "Double precision; dot with rate 0.1, so that it does not blow up at once.");
 }
 
 /* ---- Lemmas 7, 8, 11, 12, 16, 17, Theorem 13 */
@@ -364,7 +354,8 @@ static ep_status bounds_of(ep_claim_result *r, wide_fit *f, const char *label, b
 }
 
 ep_status wide_bounds(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const wide_size sizes[] = {{30, 100, 1, 2, {100, 400}}, {100, 500, 2, 3, {100, 400, 1600}},
+  static const wide_size sizes[] = {{30, 100, 1, 2, {100, 400}},
+                                    {100, 500, 2, 3, {100, 400, 1600}},
                                     {1000, 500, 3, 3, {100, 1000, 10000}}};
   static const char *const methods[] = {"gd", "grassmann"}, *const phi[] = {"tanh", "erf"};
   const wide_size *z = &sizes[size];
@@ -387,6 +378,7 @@ ep_status wide_bounds(ep_claim_result *r, ep_claim_size size, const ep_run_confi
           EP_TRY(st);
         }
   return ep_claim_note(
-      r, "Each bound with the norm of x that its proof needs; for smooth activations only (relu "
-         "has no second derivative). They hold and are loose, most of them by many orders.");
+      r,
+      "Each bound with the norm of x that its proof needs; for smooth activations only (relu "
+      "has no second derivative). They hold and are loose, most of them by many orders.");
 }

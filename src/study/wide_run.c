@@ -8,9 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *wide_images(ep_claim_size size) {
-  return size == EP_CLAIM_PAPER ? "mnist" : "digits";
-}
+const char *wide_images(ep_claim_size size) { return size == EP_CLAIM_PAPER ? "mnist" : "digits"; }
 
 const char *const wide_usual[] = {
     "Images on the unit sphere, positives by crops, one random negative, linear loss, delta 0.01, "
@@ -89,11 +87,25 @@ ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, 
   return st;
 }
 
-ep_status wide_train(wide_fit *f) {
+ep_status wide_start(wide_fit *f) {
   ep_fit_info none = {0};
   const ep_status st = wide_fit_again(&f->start, &none, f, NULL, 0);
   ep_fit_info_free(&none);
-  EP_TRY(st);
+  return st;
+}
+
+ep_status wide_train_from_start(wide_fit *f) {
+  ep_opt_TEXT *init = &f->setup->net.init;
+  snprintf(*init, sizeof *init, "%.1000s.start.npz", f->setup->files.checkpoint);
+  ep_status st = ep_model_save(*init, &f->start);
+  if (!st) st = fit(&f->model, &f->info, &f->points, f->setup);
+  unlink(*init);
+  (*init)[0] = '\0';
+  return st;
+}
+
+ep_status wide_train(wide_fit *f) {
+  EP_TRY(wide_start(f));
   return fit(&f->model, &f->info, &f->points, f->setup);
 }
 
@@ -185,11 +197,9 @@ ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *nam
 ep_status wide_slope(json_t *figure, const claim_curve *c) {
   double y[WIDE_WIDTHS];
   for (ptrdiff_t i = 0; i < c->count; i++) y[i] = claim_median(c, 0) * sqrt(c->x[0] / c->x[i]);
-  return ep_figure_add(figure, &(ep_series){.name = "slope -1/2",
-                                            .count = c->count,
-                                            .x = c->x,
-                                            .y = y,
-                                            .dashed = true});
+  return ep_figure_add(
+      figure,
+      &(ep_series){.name = "slope -1/2", .count = c->count, .x = c->x, .y = y, .dashed = true});
 }
 
 ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
