@@ -113,15 +113,6 @@ static ep_status write_report(const setup_compare *s, const json_t *result, cons
   return st;
 }
 
-/* the command line, to be copied */
-static void command_line(char text[4096], int argc, char **argv) {
-  size_t used = (size_t)snprintf(text, 4096, "eigenpair compare");
-  for (int i = 1; i < argc && used < 4000; i++) {
-    char word[2100];
-    used += (size_t)snprintf(text + used, 4096 - used, " %s", shell_word(word, argv[i]));
-  }
-}
-
 ep_status cmd_compare(int argc, char **argv) {
   static setup_compare s;
   static char line[4096];

@@ -19,6 +19,8 @@ ep_status cmd_probe(int argc, char **argv);
 void help_probe(FILE *to);
 ep_status cmd_compare(int argc, char **argv);
 void help_compare(FILE *to);
+ep_status cmd_reproduce(int argc, char **argv);
+void help_reproduce(FILE *to);
 ep_status cmd_report(int argc, char **argv);
 void help_report(FILE *to);
 ep_status cmd_dynamics(int argc, char **argv);
@@ -61,6 +63,8 @@ void terminal_clear(void); /* removes the progress line */
 ep_status check_outputs(const char *const paths[]);
 /* The path as a shell takes it. */
 const char *shell_word(char out[2100], const char *path);
+/* The command line (argv[0] is the subcommand), to be copied. */
+void command_line(char text[4096], int argc, char **argv);
 
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
 double resident_peak(void);    /* most bytes of the process in memory at once; NAN: not known */

@@ -16,6 +16,8 @@ static const command commands[] = {
      cmd_dynamics, help_dynamics},
     {"learnability", "what a kernel can learn from n points", cmd_learnability, help_learnability},
     {"optima", "local optima of one-layer contrastive learning", cmd_optima, help_optima},
+    {"reproduce", "the papers' figures and claims, each checked and drawn", cmd_reproduce,
+     help_reproduce},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };

@@ -32,6 +32,14 @@ const char *shell_word(char out[2100], const char *path) {
   return out;
 }
 
+void command_line(char text[4096], int argc, char **argv) {
+  size_t used = (size_t)snprintf(text, 4096, "eigenpair");
+  for (int i = 0; i < argc && used < 4000; i++) {
+    char word[2100];
+    used += (size_t)snprintf(text + used, 4096 - used, " %s", shell_word(word, argv[i]));
+  }
+}
+
 json_t *number_json(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
 double resident_peak(void) {

@@ -36,4 +36,11 @@ typedef struct {
   ep_status (*check)(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
 } ep_claim;
 /* One table a paper; ends with a row whose id is NULL. */
-extern const ep_claim ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];
+extern const ep_claim ep_claims_wide[], ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];
+
+typedef struct {
+  const char *name;  /* wide: what its ids begin with */
+  const char *title; /* what the paper is about */
+  const ep_claim *claims;
+} ep_paper;
+extern const ep_paper ep_papers[]; /* ends with a row whose name is NULL */

@@ -35,6 +35,7 @@
 #include <eigenpair/random.h>
 #include <eigenpair/retraction.h>
 #include <eigenpair/report.h>
+#include <eigenpair/reproduce.h>
 #include <eigenpair/regression.h>
 #include <eigenpair/run.h>
 #include <eigenpair/squared.h>

@@ -2,7 +2,6 @@
 #include "study/compare.h"
 
 #include "core/file.h"
-#include "core/hash.h"
 #include "core/mem.h"
 
 #include <math.h>
@@ -56,28 +55,6 @@ static ep_status add_width(void *user, const char *word) {
            "--widths must grow: %ld comes after %ld", width, w->width[w->count - 1]);
   w->width[w->count++] = width;
   return EP_OK;
-}
-
-/* ---- files of jobs: named by everything that decides their numbers */
-
-static ep_status fingerprint(char name[40], const json_t *settings) {
-  char *text = json_dumps(settings, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
-  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings");
-  snprintf(name, 40, "%016llx", (unsigned long long)ep_hash(EP_HASH_START, text, strlen(text)));
-  free(text);
-  return EP_OK;
-}
-
-static json_t *read_job(const char *path) {
-  return json_load_file(path, 0, NULL); /* NULL: not there, or not whole */
-}
-
-static ep_status write_job(const char *path, const json_t *job) {
-  char *text = json_dumps(job, JSON_REAL_PRECISION(17));
-  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the results of a job");
-  const ep_status st = ep_file_write_text(path, text);
-  free(text);
-  return st;
 }
 
 /* ---- running */
@@ -153,7 +130,7 @@ static ep_status one_job(comparison *c, long width, long seed, double cost) {
            c->folder, c->name, width < 0 ? seed : width, seed);
   const double begin = c->work / c->all;
   c->work += cost;
-  if (!(job = read_job(path))) {
+  if (!(job = ep_jobs_read(path))) {
     EP_TRY(load_data(c, seed));
     const ep_job one = {.config = c->config,
                         .base = &c->base,
@@ -169,12 +146,11 @@ static ep_status one_job(comparison *c, long width, long seed, double cost) {
                         .end = c->work / c->all,
                         .run = &c->base.run};
     EP_TRY(ep_compare_job(&job, &one, width < 0));
-    const ep_status st = write_job(path, job);
+    const ep_status st = ep_jobs_write(path, job);
     if (st) json_decref(job);
     EP_TRY(st);
   }
-  EP_CHECK(json_array_append_new(c->jobs, job) == 0, EP_ERR_NOMEM, "no memory for results");
-  return EP_OK;
+  return ep_json_append(c->jobs, job);
 }
 
 static ep_status all_jobs(comparison *c, long first) {
@@ -209,7 +185,7 @@ static ep_status compare(json_t *result, comparison *c, const char *folder) {
            "--widths and --methods name at least one each");
   EP_TRY(settings(&config, c));
   EP_TRY(ep_json_put(result, "config", config));
-  EP_TRY(fingerprint(c->name, config));
+  EP_TRY(ep_jobs_fingerprint(c->name, config));
   snprintf(c->folder, sizeof c->folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(c->folder));
   c->jobs = json_array();

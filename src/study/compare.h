@@ -1,5 +1,8 @@
 #pragma once
 /* The parts of compare: jobs, their summary, the report. */
+#include "study/jobs.h"
+#include "study/size.h"
+
 #include <eigenpair/compare.h>
 
 /* One width and one seed. */
@@ -21,5 +24,3 @@ ep_status ep_compare_job(json_t **out, const ep_job *job, bool infinite);
 bool ep_compare_has(const ep_compare_config *config, const char *method);
 /* table, drift, verdict from the jobs, into result. */
 ep_status ep_compare_summary(json_t *result, const ep_compare_config *config);
-/* Sets object[name] = value (taken over); a failed allocation anywhere ends here. */
-ep_status ep_json_put(json_t *object, const char *name, json_t *value);

@@ -19,11 +19,6 @@ typedef struct {
   int done, steps;    /* for progress */
 } stage;
 
-ep_status ep_json_put(json_t *object, const char *name, json_t *value) {
-  EP_CHECK(json_object_set_new(object, name, value) == 0, EP_ERR_NOMEM, "no memory for results");
-  return EP_OK;
-}
-
 /* ---- one method */
 
 /* the accuracy of a linear probe on the model's outputs, and a plane of them for the scatter plot */
@@ -337,28 +332,6 @@ static ep_status rotated_difference(stage *s, orthogonal *o) {
   return st;
 }
 
-/* |C(0)|_F = sqrt Tr(S G S G), G the Gram matrix of the features */
-static ep_status covariance_size(ep_work *work, double *size, const stage *s, const ep_model *m) {
-  const ep_points *p = s->job->points;
-  const ptrdiff_t n = p->X.rows;
-  const ep_features map = ep_features_dense(&m->net, m->psi);
-  ep_mat Psi, G, T;
-  ep_pair_matrix S;
-  EP_TRY(ep_work_mat(work, &Psi, p->X.prec, n, map.count));
-  EP_TRY(ep_work_mat(work, &G, p->X.prec, n, n));
-  EP_TRY(ep_work_mat(work, &T, p->X.prec, n, n));
-  EP_TRY(ep_features_map(&Psi, &map, &p->X));
-  ep_mat_gram(&G, 1, &Psi, 0);
-  EP_TRY(ep_pair_matrix_new(&S, &p->pairs));
-  ep_pair_matrix_mul(&T, &S, &G);
-  ep_pair_matrix_free(&S);
-  double sum = 0;
-  for (ptrdiff_t i = 0; i < n; i++)
-    for (ptrdiff_t j = 0; j < n; j++) sum += ep_get(&T, i, j) * ep_get(&T, j, i);
-  *size = sqrt(fmax(sum, 0));
-  return EP_OK;
-}
-
 static ep_status spectrum(json_t *out, const ep_fit_info *info) {
   const json_t *lambda = json_object_get(info->numbers, "eigenvalues");
   const json_t *gap = json_object_get(info->numbers, "gap");
@@ -404,13 +377,10 @@ static ep_status last_pca(stage *s, orthogonal *o) {
 static ep_status closed(stage *s, orthogonal *o) {
   const ep_compare_config *c = s->job->config;
   double size = NAN;
-  ep_work work = {0};
   if (ep_compare_has(c, "pca")) EP_TRY(fit_pca(s, o));
   if (!ep_compare_has(c, "grassmann")) return EP_OK;
   if (!ep_compare_has(c, "pca")) return fit_grassmann(s, o, 1);
-  const ep_status st = covariance_size(&work, &size, s, &o->first);
-  ep_work_free(&work);
-  EP_TRY(st);
+  EP_TRY(ep_covariance_size(&size, &o->first, s->job->points));
   EP_TRY(fit_grassmann(s, o, size));
   return diverged(&o->info[0]) ? EP_OK : last_pca(s, o);
 }

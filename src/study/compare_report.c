@@ -19,11 +19,6 @@ static ptrdiff_t numbers(double *x, const json_t *array) {
   return count;
 }
 
-static ep_status append(json_t *array, json_t *value) {
-  EP_CHECK(json_array_append_new(array, value) == 0, EP_ERR_NOMEM, "no memory for a report");
-  return EP_OK;
-}
-
 /* ---- figures */
 
 static ep_status drift_width(json_t *figures, const json_t *result) {
@@ -40,7 +35,7 @@ static ep_status drift_width(json_t *figures, const json_t *result) {
       "Relative drifts and differences at the end of training for each width, with the range over "
       "seeds; the dashed line falls as the width to the power -1/2.",
       (ep_axis){"width M", true}, (ep_axis){"relative difference", true}));
-  EP_TRY(append(figures, f));
+  EP_TRY(ep_json_append(figures, f));
   for (int k = 0; k < 5; k++) {
     const json_t *d = json_object_get(json_object_get(result, "drift"), names[k][0]);
     if (!d) continue;
@@ -72,7 +67,7 @@ static ep_status drift_time(json_t *figures, const json_t *result) {
                        "How far the tangent kernel, C and W have moved after so many epochs, one "
                        "line a width, first seed.",
                        (ep_axis){"epoch", true}, (ep_axis){"relative drift", true}));
-  EP_TRY(append(figures, f));
+  EP_TRY(ep_json_append(figures, f));
   for (int k = 0; k < 3; k++) json_array_foreach(jobs, i, job) {
       double x[MOST], y[MOST];
       char name[64];
@@ -117,7 +112,7 @@ static ep_status embedding(json_t *figures, const json_t *result) {
     EP_TRY(st);
     any = true;
   }
-  if (any) return append(figures, f);
+  if (any) return ep_json_append(figures, f);
   json_decref(f);
   return EP_OK;
 }
@@ -134,7 +129,7 @@ static ep_status spectrum(json_t *figures, const json_t *result) {
                        "infinite width; behind the "
                        "rule lies the first one that the representation does not use.",
                        (ep_axis){"number", false}, (ep_axis){"eigenvalue", true}));
-  EP_TRY(append(figures, f));
+  EP_TRY(ep_json_append(figures, f));
   json_array_foreach(jobs, i, job) {
     char name[64];
     const json_t *w = json_object_get(job, "width"), *s = json_object_get(job, "spectrum");
@@ -161,7 +156,7 @@ static ep_status angles(json_t *figures, const json_t *result) {
                        "C at the end, for "
                        "each width, first seed.",
                        (ep_axis){"number", false}, (ep_axis){"degrees", false}));
-  EP_TRY(append(figures, f));
+  EP_TRY(ep_json_append(figures, f));
   for (int k = 0; k < 3; k++) json_array_foreach(jobs, i, job) {
       double x[MOST], y[MOST];
       char name[64];
@@ -221,8 +216,8 @@ static ep_status methods_table(json_t *tables, const json_t *result, bool larges
     for (int k = 0; k < 8; k++) json_array_append_new(cells, copy_of(row, fields[k]));
     json_array_append_new(rows, cells);
   }
-  return append(tables, json_pack("{s:s, s:o, s:o}", "title", title, "columns", columns(names, 8),
-                                  "rows", rows));
+  return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", title, "columns",
+                                          columns(names, 8), "rows", rows));
 }
 
 static ep_status drift_table(json_t *tables, const json_t *result) {
@@ -240,9 +235,9 @@ static ep_status drift_table(json_t *tables, const json_t *result) {
     for (int k = 0; k < 5; k++) json_array_append_new(cells, copy_of(one, fields[k]));
     json_array_append_new(rows, cells);
   }
-  return append(tables,
-                json_pack("{s:s, s:o, s:o}", "title", "Power laws of the drifts against width",
-                          "columns", columns(names, 5), "rows", rows));
+  return ep_json_append(
+      tables, json_pack("{s:s, s:o, s:o}", "title", "Power laws of the drifts against width",
+                        "columns", columns(names, 5), "rows", rows));
 }
 
 /* one row a width and a bound; log10 throughout, for they overflow */
@@ -259,15 +254,16 @@ static ep_status bounds_table(json_t *tables, const json_t *result) {
     if (!json_equal(json_object_get(job, "seed"), first)) continue;
     json_array_foreach(json_object_get(job, "bounds"), k, one) {
       const json_t *limit = json_object_get(one, "log10_bound");
-      EP_TRY(append(rows, json_pack("[o, o, o, o, o, o, o]", copy_of(job, "width"),
-                                    copy_of(one, "method"), copy_of(one, "name"),
-                                    copy_of(one, "log10_measured"), copy_of(one, "log10_bound"),
-                                    json_is_number(limit) ? copy_of(one, "holds") : json_null(),
-                                    copy_of(one, "note"))));
+      EP_TRY(ep_json_append(
+          rows, json_pack("[o, o, o, o, o, o, o]", copy_of(job, "width"), copy_of(one, "method"),
+                          copy_of(one, "name"), copy_of(one, "log10_measured"),
+                          copy_of(one, "log10_bound"),
+                          json_is_number(limit) ? copy_of(one, "holds") : json_null(),
+                          copy_of(one, "note"))));
     }
   }
-  return append(tables, json_pack("{s:s, s:o, s:o}", "title", "Bounds and measurements", "columns",
-                                  columns(names, 7), "rows", rows));
+  return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", "Bounds and measurements",
+                                          "columns", columns(names, 7), "rows", rows));
 }
 
 /* ---- the document */
@@ -290,7 +286,7 @@ static json_t *verdicts(const json_t *result) {
 static ep_status section(json_t *sections, const char *title, const char *text, json_t **tables,
                          json_t **figures) {
   json_t *one = json_pack("{s:s, s:[s]}", "title", title, "text", text);
-  EP_TRY(append(sections, one));
+  EP_TRY(ep_json_append(sections, one));
   if (tables) EP_TRY(ep_json_put(one, "tables", *tables = json_array()));
   if (figures) EP_TRY(ep_json_put(one, "figures", *figures = json_array()));
   return EP_OK;

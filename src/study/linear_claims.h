@@ -1,6 +1,7 @@
 #pragma once
 /* What the checks of LINEAR's claims share: problems, runs from several starts, curves with their spread. */
-#include <eigenpair/claim.h>
+#include "study/curve.h"
+
 #include <eigenpair/descent.h>
 #include <eigenpair/linear.h>
 
@@ -29,33 +30,6 @@ ep_status linear_descent_new(ep_descent **d, const ep_descent_config *config,
 ep_status linear_coordinates(const ep_mat *q, const ep_descent *d, const linear_problem *p);
 /* second over first singular value of the network's outputs at all points: 0 is collapse */
 ep_status linear_collapse(double *ratio, const ep_descent *d, const linear_problem *p);
-
-/* A quantity along x, for several starts. */
-typedef struct {
-  ptrdiff_t count;
-  int runs;
-  double *x;   /* (count) */
-  double *all; /* (count, runs) */
-} linear_curve;
-ep_status linear_curve_new(linear_curve *c, ep_work *work, ptrdiff_t count, int runs);
-static inline double *linear_at(const linear_curve *c, ptrdiff_t i, int run) {
-  return &c->all[i * c->runs + run];
-}
-double linear_median(const linear_curve *c, ptrdiff_t i);
-double linear_worst(const linear_curve *c, ptrdiff_t i); /* largest over the runs */
-double linear_least(const linear_curve *c, ptrdiff_t i);
-/* Medians, with the range over the starts where there are several. */
-ep_status linear_draw(json_t *figure, const char *name, const char *panel, const linear_curve *c,
-                      bool dashed);
-/* A figure that belongs to the result at once, so that an error on the way leaks nothing. */
-ep_status linear_figure(json_t **figure, ep_claim_result *r, const char *name, ep_figure_kind kind,
-                        const char *title, const char *alt, ep_axis x, ep_axis y);
-/* slope of log y over log x, by least squares on the medians */
-double linear_exponent(const linear_curve *c);
-
-static inline int linear_pick(ep_claim_size size, int quick, int medium, int paper) {
-  return size == EP_CLAIM_QUICK ? quick : size == EP_CLAIM_MEDIUM ? medium : paper;
-}
 
 /* One check on the half moons with these pairs: loads the problem, owns it and the scratch. */
 typedef ep_status linear_inner(ep_claim_result *result, ep_work *work, const linear_problem *p,

@@ -20,7 +20,7 @@ static const struct {
 
 typedef struct {
   linear_problem p;
-  linear_curve loss[KINDS], ratio[KINDS]; /* minus the loss, and second over first singular value */
+  claim_curve loss[KINDS], ratio[KINDS]; /* minus the loss, and second over first singular value */
   json_t *losses, *ratios, *scatter;
 } fig1;
 
@@ -49,8 +49,8 @@ static ep_status fig1_descend(fig1 *f, int kind, int run, ep_descent *d) {
     double loss;
     f->loss[kind].x[i] = f->ratio[kind].x[i] = (double)(i * kinds[kind].stride);
     EP_TRY(ep_descent_loss(&loss, d));
-    *linear_at(&f->loss[kind], i, run) = -loss;
-    EP_TRY(linear_collapse(linear_at(&f->ratio[kind], i, run), d, &f->p));
+    *claim_at(&f->loss[kind], i, run) = -loss;
+    EP_TRY(linear_collapse(claim_at(&f->ratio[kind], i, run), d, &f->p));
     if (i < POINTS - 1) EP_TRY(ep_descent_step(d, kinds[kind].stride));
   }
   return run == 0 ? scatter(f, kinds[kind].title, d) : EP_OK;
@@ -60,12 +60,12 @@ static ep_status fig1_judge(ep_claim_result *r, const fig1 *f) {
   const ptrdiff_t last = POINTS - 1;
   double least = INFINITY, drift = 0;
   for (int k = 1; k < KINDS; k++) {
-    const double end = linear_median(&f->loss[k], last);
-    least = fmin(least, linear_least(&f->ratio[k], last));
-    drift = fmax(drift, fabs(end / linear_median(&f->loss[k], last - 10) - 1));
+    const double end = claim_median(&f->loss[k], last);
+    least = fmin(least, claim_least(&f->ratio[k], last));
+    drift = fmax(drift, fabs(end / claim_median(&f->loss[k], last - 10) - 1));
   }
-  const double collapsed = linear_worst(&f->ratio[0], last);
-  const double growth = linear_least(&f->loss[0], last) / linear_median(&f->loss[1], last);
+  const double collapsed = claim_worst(&f->ratio[0], last);
+  const double growth = claim_least(&f->loss[0], last) / claim_median(&f->loss[1], last);
   EP_TRY(ep_claim_measure(r, "unconstrained_second_over_first", collapsed));
   EP_TRY(ep_claim_measure(r, "unconstrained_loss_over_orthogonal", growth));
   EP_TRY(ep_claim_measure(r, "orthogonal_second_over_first", least));
@@ -78,24 +78,24 @@ static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, 
   const ep_axis step = {"steps", false};
   EP_TRY(linear_problem_load(&f->p, linear_moons, "triplet", seed));
   EP_TRY(
-      linear_figure(&f->losses, r, "loss", EP_FIGURE_LINE, "Minus the loss",
-                    "Without a constraint the loss falls without end; with orthonormal weights or "
-                    "the scaled loss it settles.",
-                    step, (ep_axis){"minus the loss", true}));
-  EP_TRY(linear_figure(&f->ratios, r, "collapse", EP_FIGURE_LINE, "How flat the representation is",
-                       "Second over first singular value of the outputs: falls to 0 without a "
-                       "constraint, stays with one.",
-                       step, (ep_axis){"second over first singular value", true}));
+      claim_figure(&f->losses, r, "loss", EP_FIGURE_LINE, "Minus the loss",
+                   "Without a constraint the loss falls without end; with orthonormal weights or "
+                   "the scaled loss it settles.",
+                   step, (ep_axis){"minus the loss", true}));
+  EP_TRY(claim_figure(&f->ratios, r, "collapse", EP_FIGURE_LINE, "How flat the representation is",
+                      "Second over first singular value of the outputs: falls to 0 without a "
+                      "constraint, stays with one.",
+                      step, (ep_axis){"second over first singular value", true}));
   EP_TRY(
-      linear_figure(&f->scatter, r, "embedding", EP_FIGURE_SCATTER, "Half moons in two dimensions",
-                    "At the start and with orthonormal weights the points fill the plane; without "
-                    "a constraint they lie on a line.",
-                    (ep_axis){"u_1", false}, (ep_axis){"u_2", false}));
+      claim_figure(&f->scatter, r, "embedding", EP_FIGURE_SCATTER, "Half moons in two dimensions",
+                   "At the start and with orthonormal weights the points fill the plane; without "
+                   "a constraint they lie on a line.",
+                   (ep_axis){"u_1", false}, (ep_axis){"u_2", false}));
   for (int k = 0; k < KINDS; k++) {
     ep_descent_config config = linear_descent(kinds[k].constraint, "tanh", 2, 20, 2, kinds[k].rate);
     config.decay = kinds[k].decay;
-    EP_TRY(linear_curve_new(&f->loss[k], work, POINTS, runs));
-    EP_TRY(linear_curve_new(&f->ratio[k], work, POINTS, runs));
+    EP_TRY(claim_curve_new(&f->loss[k], work, POINTS, runs));
+    EP_TRY(claim_curve_new(&f->ratio[k], work, POINTS, runs));
     for (int i = 0; i < runs; i++) {
       ep_descent *d;
       EP_TRY(linear_descent_new(&d, &config, &f->p, (uint64_t)(seed + i)));
@@ -103,8 +103,8 @@ static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, 
       ep_descent_free(d);
       EP_TRY(st);
     }
-    EP_TRY(linear_draw(f->losses, kinds[k].title, NULL, &f->loss[k], false));
-    EP_TRY(linear_draw(f->ratios, kinds[k].title, NULL, &f->ratio[k], false));
+    EP_TRY(claim_draw(f->losses, kinds[k].title, NULL, &f->loss[k], false));
+    EP_TRY(claim_draw(f->ratios, kinds[k].title, NULL, &f->ratio[k], false));
   }
   EP_TRY(ep_claim_note(r,
                        "Half moons of 200 points in R^3, tanh, 20 hidden units, positives x + "
@@ -118,7 +118,7 @@ static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, 
 ep_status linear_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   fig1 f = {0};
   ep_work work = {0};
-  const ep_status st = fig1_run(r, &work, &f, linear_pick(size, 3, 20, 100), run->seed);
+  const ep_status st = fig1_run(r, &work, &f, claim_pick(size, 3, 20, 100), run->seed);
   linear_problem_free(&f.p);
   ep_work_free(&work);
   return st;
@@ -127,7 +127,7 @@ ep_status linear_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 /* ---- Prop. 1: B(t) = exp(-2Ct) B(0), sigma_2/sigma_1 ~ exp(-2 (lambda_2 - lambda_1) t) */
 
 /* ratio of the singular values of q(0) exp(-2 Lam t), at `count` times up to t */
-static ep_status collapse_curve(linear_curve *c, int run, const linear_problem *p, double t,
+static ep_status collapse_curve(claim_curve *c, int run, const linear_problem *p, double t,
                                 uint64_t seed) {
   ep_work work = {0};
   ep_mat start, q;
@@ -140,7 +140,7 @@ static ep_status collapse_curve(linear_curve *c, int run, const linear_problem *
     ep_mat_copy(&q, &start);
     ep_linear_unconstrained(&q, &scale, p->basis.lambda, c->x[i]);
     st = ep_linear_spectrum(sigma, NULL, 0, &q);
-    *linear_at(c, i, run) = sigma[1] / sigma[0];
+    *claim_at(c, i, run) = sigma[1] / sigma[0];
   }
   ep_work_free(&work);
   return st;
@@ -171,41 +171,41 @@ static ep_status flow_gap(double *gap, const linear_problem *p, double rate, uin
 }
 
 /* the rate of collapse over the second half of the times */
-static double late_rate(const linear_curve *c) {
+static double late_rate(const claim_curve *c) {
   const ptrdiff_t a = c->count / 2, b = c->count - 1;
-  return (log(linear_median(c, b)) - log(linear_median(c, a))) / (c->x[b] - c->x[a]);
+  return (log(claim_median(c, b)) - log(claim_median(c, a))) / (c->x[b] - c->x[a]);
 }
 
 static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                        long seed) {
   json_t *figure;
-  linear_curve c;
+  claim_curve c;
   double gap[2];
   const double expected = -2 * (p->basis.lambda[1] - p->basis.lambda[0]), t = -20 / expected;
-  EP_TRY(linear_curve_new(&c, work, 41, runs));
+  EP_TRY(claim_curve_new(&c, work, 41, runs));
   for (int i = 0; i < runs; i++) EP_TRY(collapse_curve(&c, i, p, t, (uint64_t)(seed + i)));
   for (int k = 0; k < 2; k++) EP_TRY(flow_gap(&gap[k], p, 2e-3 / (1 + k), (uint64_t)seed));
   EP_TRY(
-      linear_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
-                    "The second singular value of the representation dies exponentially.",
-                    (ep_axis){"time", false}, (ep_axis){"second over first singular value", true}));
-  EP_TRY(linear_draw(figure, "exp(-2Ct) B(0)", NULL, &c, false));
-  EP_TRY(ep_claim_measure(r, "second_over_first_at_end", linear_worst(&c, 40)));
+      claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
+                   "The second singular value of the representation dies exponentially.",
+                   (ep_axis){"time", false}, (ep_axis){"second over first singular value", true}));
+  EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &c, false));
+  EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 40)));
   EP_TRY(ep_claim_measure(r, "rate_of_collapse", late_rate(&c)));
   EP_TRY(ep_claim_measure(r, "rate_expected", expected));
   EP_TRY(ep_claim_measure_all(r, "descent_minus_closed_form", gap, 2));
-  r->pass = linear_worst(&c, 40) < 1e-6 && fabs(late_rate(&c) / expected - 1) < 0.01 &&
+  r->pass = claim_worst(&c, 40) < 1e-6 && fabs(late_rate(&c) / expected - 1) < 0.01 &&
             gap[0] < 0.05 && fabs(gap[0] / gap[1] - 2) < 0.1;
   return EP_OK;
 }
 
 ep_status linear_prop1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return linear_on_moons(r, prop1, "triplet", linear_pick(size, 5, 20, 100), run->seed);
+  return linear_on_moons(r, prop1, "triplet", claim_pick(size, 5, 20, 100), run->seed);
 }
 
 /* ---- Prop. 2: |W_i|_F <= c: L = c^4 lambda_1, rank 1 */
 
-static ep_status frobenius(const linear_curve *ratio, double *worst, int run,
+static ep_status frobenius(const claim_curve *ratio, double *worst, int run,
                            const linear_problem *p, uint64_t seed) {
   const ep_descent_config config = linear_descent("frobenius", "linear", 2, 20, 2, 0.1);
   ep_descent *d;
@@ -214,7 +214,7 @@ static ep_status frobenius(const linear_curve *ratio, double *worst, int run,
   ep_status st = EP_OK;
   for (ptrdiff_t i = 0; !st && i < ratio->count; i++) {
     ratio->x[i] = (double)i * 20;
-    st = linear_collapse(linear_at(ratio, i, run), d, p);
+    st = linear_collapse(claim_at(ratio, i, run), d, p);
     if (!st && i < ratio->count - 1) st = ep_descent_step(d, 20);
   }
   if (!st) st = ep_descent_loss(&loss, d);
@@ -226,23 +226,23 @@ static ep_status frobenius(const linear_curve *ratio, double *worst, int run,
 static ep_status prop2(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                        long seed) {
   json_t *figure;
-  linear_curve c;
+  claim_curve c;
   double worst = 0;
-  EP_TRY(linear_curve_new(&c, work, 51, runs));
+  EP_TRY(claim_curve_new(&c, work, 51, runs));
   for (int i = 0; i < runs; i++) EP_TRY(frobenius(&c, &worst, i, p, (uint64_t)(seed + i)));
-  EP_TRY(linear_figure(
+  EP_TRY(claim_figure(
       &figure, r, "collapse", EP_FIGURE_LINE, "Frobenius norms do not prevent collapse",
       "The second singular value of the representation dies under |W_i|_F <= 1.",
       (ep_axis){"steps", false}, (ep_axis){"second over first singular value", true}));
-  EP_TRY(linear_draw(figure, "|W_i|_F <= 1", NULL, &c, false));
-  EP_TRY(ep_claim_measure(r, "second_over_first_at_end", linear_worst(&c, 50)));
+  EP_TRY(claim_draw(figure, "|W_i|_F <= 1", NULL, &c, false));
+  EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 50)));
   EP_TRY(ep_claim_measure(r, "loss_minus_lambda_1", worst));
-  r->pass = linear_worst(&c, 50) < 1e-3 && worst < 1e-6;
+  r->pass = claim_worst(&c, 50) < 1e-3 && worst < 1e-6;
   return EP_OK;
 }
 
 ep_status linear_prop2(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return linear_on_moons(r, prop2, "triplet", linear_pick(size, 5, 20, 100), run->seed);
+  return linear_on_moons(r, prop2, "triplet", claim_pick(size, 5, 20, 100), run->seed);
 }
 
 /* ---- Prop. 3: four problems, one optimum */
@@ -259,7 +259,7 @@ static const struct {
     {"4, plain gradient and QR", "orthogonal", "plain_qr_gap", 0.1, 1},
 };
 
-static ep_status solve(const linear_curve *gap, int run, int k, const linear_problem *p, int z,
+static ep_status solve(const claim_curve *gap, int run, int k, const linear_problem *p, int z,
                        uint64_t seed) {
   const double top = -p->basis.lambda[0], best = ep_linear_optimum(p->basis.lambda, p->C.rows, z);
   ep_descent_config config =
@@ -272,7 +272,7 @@ static ep_status solve(const linear_curve *gap, int run, int k, const linear_pro
   for (ptrdiff_t i = 0; !st && i < LOOKS; i++) {
     gap->x[i] = (double)i * 300;
     st = ep_descent_loss(&loss, d);
-    *linear_at(gap, i, run) = fabs(loss - best) / -best;
+    *claim_at(gap, i, run) = fabs(loss - best) / -best;
     if (!st && i < LOOKS - 1) st = ep_descent_step(d, 300);
   }
   ep_descent_free(d);
@@ -282,24 +282,24 @@ static ep_status solve(const linear_curve *gap, int run, int k, const linear_pro
 static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                        long seed) {
   json_t *figure;
-  linear_curve c;
-  EP_TRY(linear_figure(
-      &figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
-      "Distance of the loss from the sum of the two most negative eigenvalues: all "
-      "four fall to rounding or below 1e-6; plain gradient with QR does not.",
-      (ep_axis){"steps", false}, (ep_axis){"relative distance from the optimum", true}));
+  claim_curve c;
+  EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
+                      "Distance of the loss from the sum of the two most negative eigenvalues: all "
+                      "four fall to rounding or below 1e-6; plain gradient with QR does not.",
+                      (ep_axis){"steps", false},
+                      (ep_axis){"relative distance from the optimum", true}));
   r->pass = true;
   for (int k = 0; k < PROBLEMS; k++) {
-    EP_TRY(linear_curve_new(&c, work, LOOKS, runs));
+    EP_TRY(claim_curve_new(&c, work, LOOKS, runs));
     for (int i = 0; i < runs; i++) EP_TRY(solve(&c, i, k, p, 2, (uint64_t)(seed + i)));
-    EP_TRY(linear_draw(figure, problems[k].title, NULL, &c, k == PROBLEMS - 1));
-    EP_TRY(ep_claim_measure(r, problems[k].name, linear_worst(&c, LOOKS - 1)));
-    r->pass = r->pass && (k == PROBLEMS - 1 || linear_worst(&c, LOOKS - 1) < 1e-6);
+    EP_TRY(claim_draw(figure, problems[k].title, NULL, &c, k == PROBLEMS - 1));
+    EP_TRY(ep_claim_measure(r, problems[k].name, claim_worst(&c, LOOKS - 1)));
+    r->pass = r->pass && (k == PROBLEMS - 1 || claim_worst(&c, LOOKS - 1) < 1e-6);
   }
   EP_TRY(ep_claim_note(r,
                        "The scaled loss has kinks where singular values meet, so its rate falls "
                        "by 0.1 % a step."));
-  if (linear_worst(&c, LOOKS - 1) < 1e-6) return EP_OK; /* of the last one, plain gradient and QR */
+  if (claim_worst(&c, LOOKS - 1) < 1e-6) return EP_OK; /* of the last one, plain gradient and QR */
   return ep_claim_note(r,
                        "Found besides: a plain gradient step projected back by QR, one way to "
                        "read the paper's equation 10, stops short of the optimum (plain_qr_gap);"
@@ -307,7 +307,7 @@ static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *
 }
 
 ep_status linear_prop3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return linear_on_moons(r, prop3, "triplet", linear_pick(size, 2, 5, 10), run->seed);
+  return linear_on_moons(r, prop3, "triplet", claim_pick(size, 2, 5, 10), run->seed);
 }
 
 /* ---- section 5: positives only */
@@ -335,36 +335,36 @@ static ep_status late(double *off, const linear_problem *p, uint64_t seed) {
 static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_problem *p,
                                 int runs, long seed) {
   json_t *figure;
-  linear_curve free_one, orthogonal;
+  claim_curve free_one, orthogonal;
   double off = 0, one;
   const double gap = p->basis.lambda[1] - p->basis.lambda[0];
-  EP_TRY(linear_curve_new(&free_one, work, 41, runs));
-  EP_TRY(linear_curve_new(&orthogonal, work, LOOKS, runs));
+  EP_TRY(claim_curve_new(&free_one, work, 41, runs));
+  EP_TRY(claim_curve_new(&orthogonal, work, LOOKS, runs));
   for (int i = 0; i < runs; i++) {
     EP_TRY(collapse_curve(&free_one, i, p, 10 / gap, (uint64_t)(seed + i)));
     EP_TRY(solve(&orthogonal, i, 3, p, 2, (uint64_t)(seed + i)));
     EP_TRY(late(&one, p, (uint64_t)(seed + i)));
     off = fmax(off, one);
   }
-  EP_TRY(linear_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Positives only, no constraint",
-                       "The second singular value of the representation dies exponentially.",
-                       (ep_axis){"time", false},
-                       (ep_axis){"second over first singular value", true}));
-  EP_TRY(linear_draw(figure, "exp(-2Ct) B(0)", NULL, &free_one, false));
-  EP_TRY(linear_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Positives only, orthonormal weights",
-                       "The loss falls to the sum of the two most negative eigenvalues.",
-                       (ep_axis){"steps", false},
-                       (ep_axis){"relative distance from the optimum", true}));
-  EP_TRY(linear_draw(figure, "W_i'W_i = I", NULL, &orthogonal, false));
+  EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Positives only, no constraint",
+                      "The second singular value of the representation dies exponentially.",
+                      (ep_axis){"time", false},
+                      (ep_axis){"second over first singular value", true}));
+  EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &free_one, false));
+  EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Positives only, orthonormal weights",
+                      "The loss falls to the sum of the two most negative eigenvalues.",
+                      (ep_axis){"steps", false},
+                      (ep_axis){"relative distance from the optimum", true}));
+  EP_TRY(claim_draw(figure, "W_i'W_i = I", NULL, &orthogonal, false));
   EP_TRY(ep_claim_measure(r, "negative_eigenvalues", (double)ep_linear_negatives(&p->basis)));
-  EP_TRY(ep_claim_measure(r, "second_over_first_at_end", linear_worst(&free_one, 40)));
-  EP_TRY(ep_claim_measure(r, "orthogonal_gap", linear_worst(&orthogonal, LOOKS - 1)));
+  EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&free_one, 40)));
+  EP_TRY(ep_claim_measure(r, "orthogonal_gap", claim_worst(&orthogonal, LOOKS - 1)));
   EP_TRY(ep_claim_measure(r, "equation_distance_from_span", off));
-  r->pass = linear_worst(&free_one, 40) < 1e-6 && linear_worst(&orthogonal, LOOKS - 1) < 1e-6 &&
-            off < 1e-6;
+  r->pass =
+      claim_worst(&free_one, 40) < 1e-6 && claim_worst(&orthogonal, LOOKS - 1) < 1e-6 && off < 1e-6;
   return EP_OK;
 }
 
 ep_status linear_noncontrastive(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return linear_on_moons(r, noncontrastive, "positives", linear_pick(size, 3, 10, 20), run->seed);
+  return linear_on_moons(r, noncontrastive, "positives", claim_pick(size, 3, 10, 20), run->seed);
 }

@@ -118,10 +118,10 @@ static ep_status accuracy(double *share, ep_work *work, const ep_mat *E, const i
 
 typedef struct {
   linear_problem p, test;
-  ep_mat X, Y;                          /* anchors of the two: views */
-  ep_mat E, F;                          /* their embeddings */
-  linear_curve descent, equation;       /* seconds a step */
-  linear_curve by_descent, by_equation; /* accuracy */
+  ep_mat X, Y;                         /* anchors of the two: views */
+  ep_mat E, F;                         /* their embeddings */
+  claim_curve descent, equation;       /* seconds a step */
+  claim_curve by_descent, by_equation; /* accuracy */
 } fig5;
 
 /* least of several timings: what else the machine does can only add */
@@ -157,27 +157,25 @@ static ep_status at_width(fig5 *f, ep_work *work, int w, const plan *s, double r
   ep_mat q;
   EP_TRY(ep_work_mat(work, &q, EP_DOUBLE, f->p.C.rows, OUTPUTS));
   EP_TRY(linear_coordinates(&q, d, &f->p));
-  EP_TRY(time_equation(linear_at(&f->equation, w, 0), work, &q, lambda));
-  EP_TRY(time_descent(linear_at(&f->descent, w, 0), d, s->steps));
+  EP_TRY(time_equation(claim_at(&f->equation, w, 0), work, &q, lambda));
+  EP_TRY(time_descent(claim_at(&f->descent, w, 0), d, s->steps));
   EP_TRY(ep_descent_embed(&f->E, d, &f->X));
   EP_TRY(ep_descent_embed(&f->F, d, &f->Y));
-  EP_TRY(
-      accuracy(linear_at(&f->by_descent, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels));
+  EP_TRY(accuracy(claim_at(&f->by_descent, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels));
   EP_TRY(ep_linear_flow(&q, &info, lambda, rate * s->steps, 1e-8));
   EP_TRY(ep_linear_embed(&f->E, &f->p.basis, &q, &f->X));
   EP_TRY(ep_linear_embed(&f->F, &f->p.basis, &q, &f->Y));
-  return accuracy(linear_at(&f->by_equation, w, 0), work, &f->E, f->p.labels, &f->F,
-                  f->test.labels);
+  return accuracy(claim_at(&f->by_equation, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels);
 }
 
 static ep_status judge(ep_claim_result *r, const fig5 *f) {
   double ratio = INFINITY, gap = 0, low = INFINITY;
   for (int w = 0; w < WIDTHS; w++) {
-    ratio = fmin(ratio, *linear_at(&f->descent, w, 0) / *linear_at(&f->equation, w, 0));
-    gap = fmax(gap, fabs(*linear_at(&f->by_descent, w, 0) - *linear_at(&f->by_equation, w, 0)));
-    low = fmin(low, *linear_at(&f->by_equation, w, 0));
+    ratio = fmin(ratio, *claim_at(&f->descent, w, 0) / *claim_at(&f->equation, w, 0));
+    gap = fmax(gap, fabs(*claim_at(&f->by_descent, w, 0) - *claim_at(&f->by_equation, w, 0)));
+    low = fmin(low, *claim_at(&f->by_equation, w, 0));
   }
-  const double growth = *linear_at(&f->equation, WIDTHS - 1, 0) / *linear_at(&f->equation, 0, 0);
+  const double growth = *claim_at(&f->equation, WIDTHS - 1, 0) / *claim_at(&f->equation, 0, 0);
   EP_TRY(ep_claim_measure_all(r, "widths", f->descent.x, WIDTHS));
   EP_TRY(ep_claim_measure_all(r, "seconds_of_a_descent_step", f->descent.all, WIDTHS));
   EP_TRY(ep_claim_measure_all(r, "seconds_of_an_equation_step", f->equation.all, WIDTHS));
@@ -192,16 +190,16 @@ static ep_status judge(ep_claim_result *r, const fig5 *f) {
 
 static ep_status draw_all(ep_claim_result *r, const fig5 *f) {
   json_t *figure;
-  EP_TRY(linear_figure(&figure, r, "time", EP_FIGURE_LINE, "Seconds of one step",
-                       "A step of descent grows with the width; one of the equation does not.",
-                       (ep_axis){"hidden units h", true}, (ep_axis){"seconds a step", true}));
-  EP_TRY(linear_draw(figure, "descent", NULL, &f->descent, false));
-  EP_TRY(linear_draw(figure, "equation", NULL, &f->equation, false));
-  EP_TRY(linear_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear SVM on new points",
-                       "The two accuracies lie on each other at every width.",
-                       (ep_axis){"hidden units h", true}, (ep_axis){"test accuracy", false}));
-  EP_TRY(linear_draw(figure, "descent", NULL, &f->by_descent, false));
-  return linear_draw(figure, "equation", NULL, &f->by_equation, true);
+  EP_TRY(claim_figure(&figure, r, "time", EP_FIGURE_LINE, "Seconds of one step",
+                      "A step of descent grows with the width; one of the equation does not.",
+                      (ep_axis){"hidden units h", true}, (ep_axis){"seconds a step", true}));
+  EP_TRY(claim_draw(figure, "descent", NULL, &f->descent, false));
+  EP_TRY(claim_draw(figure, "equation", NULL, &f->equation, false));
+  EP_TRY(claim_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear SVM on new points",
+                      "The two accuracies lie on each other at every width.",
+                      (ep_axis){"hidden units h", true}, (ep_axis){"test accuracy", false}));
+  EP_TRY(claim_draw(figure, "descent", NULL, &f->by_descent, false));
+  return claim_draw(figure, "equation", NULL, &f->by_equation, true);
 }
 
 static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan *s, long seed) {
@@ -212,8 +210,8 @@ static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan
   f->Y = ep_mat_rows(&f->test.points.X, 0, f->test.points.pairs.anchors);
   EP_TRY(ep_work_mat(work, &f->E, EP_DOUBLE, f->X.rows, OUTPUTS));
   EP_TRY(ep_work_mat(work, &f->F, EP_DOUBLE, f->Y.rows, OUTPUTS));
-  linear_curve *const curves[] = {&f->descent, &f->equation, &f->by_descent, &f->by_equation};
-  for (int k = 0; k < 4; k++) EP_TRY(linear_curve_new(curves[k], work, WIDTHS, 1));
+  claim_curve *const curves[] = {&f->descent, &f->equation, &f->by_descent, &f->by_equation};
+  for (int k = 0; k < 4; k++) EP_TRY(claim_curve_new(curves[k], work, WIDTHS, 1));
   for (int w = 0; w < WIDTHS; w++) {
     const ep_descent_config config =
         linear_descent("grassmann", "linear", 2, s->widths[w], OUTPUTS, rate);

@@ -13,8 +13,8 @@ static const int all_widths[MOST_WIDTHS] = {10, 30, 100, 300, 1000};
 
 typedef struct {
   linear_problem p;
-  linear_curve start[PHIS], end[PHIS]; /* mean over points of |u_phi - u_linear| */
-  linear_curve constant; /* tanh: largest |u_phi - u_linear| / (c |x|^2 d log^2 h / sqrt h) */
+  claim_curve start[PHIS], end[PHIS]; /* mean over points of |u_phi - u_linear| */
+  claim_curve constant; /* tanh: largest |u_phi - u_linear| / (c |x|^2 d log^2 h / sqrt h) */
 } fig2;
 
 /* mean over points of |E - F|, and the largest of it over |x|^2 */
@@ -46,11 +46,11 @@ static ep_status fig2_pair(fig2 *f, ep_work *work, int phi, int w, int run, ep_d
   const double h = f->end[phi].x[w], d = (double)f->p.C.rows, c = 0.7698003589195010;
   const double shape = c * d * pow(log(h), 2) / sqrt(h); /* of the bound, for |x| = 1 */
   double top;
-  EP_TRY(gap_now(linear_at(&f->start[phi], w, run), &top, work, nonlinear, linear, &f->p));
-  if (phi == 0) *linear_at(&f->constant, w, run) = top / shape;
+  EP_TRY(gap_now(claim_at(&f->start[phi], w, run), &top, work, nonlinear, linear, &f->p));
+  if (phi == 0) *claim_at(&f->constant, w, run) = top / shape;
   EP_TRY(ep_descent_step(nonlinear, 300));
   EP_TRY(ep_descent_step(linear, 300));
-  return gap_now(linear_at(&f->end[phi], w, run), &top, work, nonlinear, linear, &f->p);
+  return gap_now(claim_at(&f->end[phi], w, run), &top, work, nonlinear, linear, &f->p);
 }
 
 static ep_status fig2_one(fig2 *f, int phi, int w, int run, uint64_t seed) {
@@ -69,23 +69,23 @@ static ep_status fig2_one(fig2 *f, int phi, int w, int run, uint64_t seed) {
 }
 
 static ep_status fig2_judge(ep_claim_result *r, const fig2 *f, int widths) {
-  double medians[MOST_WIDTHS], K = linear_worst(&f->constant, 0), most = 0;
+  double medians[MOST_WIDTHS], K = claim_worst(&f->constant, 0), most = 0;
   char name[64];
   for (int a = 0; a < PHIS; a++) {
-    for (int w = 0; w < widths; w++) medians[w] = linear_median(&f->end[a], w);
+    for (int w = 0; w < widths; w++) medians[w] = claim_median(&f->end[a], w);
     snprintf(name, sizeof name, "%s_after_training", phis[a]);
     EP_TRY(ep_claim_measure_all(r, name, medians, widths));
-    for (int w = 0; w < widths; w++) medians[w] = linear_median(&f->start[a], w);
+    for (int w = 0; w < widths; w++) medians[w] = claim_median(&f->start[a], w);
     snprintf(name, sizeof name, "%s_at_start", phis[a]);
     EP_TRY(ep_claim_measure_all(r, name, medians, widths));
     snprintf(name, sizeof name, "%s_exponent", phis[a]);
-    EP_TRY(ep_claim_measure(r, name, linear_exponent(&f->end[a])));
+    EP_TRY(ep_claim_measure(r, name, claim_exponent(&f->end[a])));
   }
-  for (int w = 1; w < widths; w++) most = fmax(most, linear_worst(&f->constant, w));
+  for (int w = 1; w < widths; w++) most = fmax(most, claim_worst(&f->constant, w));
   EP_TRY(ep_claim_measure_all(r, "widths", f->end[0].x, widths));
   EP_TRY(ep_claim_measure(r, "theorem1_K_fitted_at_least_width", K));
   EP_TRY(ep_claim_measure(r, "theorem1_K_needed_at_others", most));
-  r->pass = linear_exponent(&f->end[0]) < -0.3 && linear_exponent(&f->end[2]) > 0.3 && most <= K;
+  r->pass = claim_exponent(&f->end[0]) < -0.3 && claim_exponent(&f->end[2]) > 0.3 && most <= K;
   return EP_OK;
 }
 
@@ -93,26 +93,26 @@ static ep_status fig2_run(ep_claim_result *r, ep_work *work, fig2 *f, int widths
                           long seed) {
   json_t *figure;
   EP_TRY(linear_problem_load(&f->p, linear_moons, "triplet", seed));
-  EP_TRY(linear_figure(&figure, r, "difference", EP_FIGURE_LINE, "Nonlinear minus linear network",
-                       "With width, tanh tends to the linear network, at the start and trained; "
-                       "relu only at the start; sigmoid departs from it.",
-                       (ep_axis){"hidden units h", true},
-                       (ep_axis){"mean |u_phi(x) - u_linear(x)|", true}));
-  EP_TRY(linear_curve_new(&f->constant, work, widths, runs));
+  EP_TRY(claim_figure(&figure, r, "difference", EP_FIGURE_LINE, "Nonlinear minus linear network",
+                      "With width, tanh tends to the linear network, at the start and trained; "
+                      "relu only at the start; sigmoid departs from it.",
+                      (ep_axis){"hidden units h", true},
+                      (ep_axis){"mean |u_phi(x) - u_linear(x)|", true}));
+  EP_TRY(claim_curve_new(&f->constant, work, widths, runs));
   for (int a = 0; a < PHIS; a++) {
-    EP_TRY(linear_curve_new(&f->start[a], work, widths, runs));
-    EP_TRY(linear_curve_new(&f->end[a], work, widths, runs));
+    EP_TRY(claim_curve_new(&f->start[a], work, widths, runs));
+    EP_TRY(claim_curve_new(&f->end[a], work, widths, runs));
     for (int w = 0; w < widths; w++) f->start[a].x[w] = f->end[a].x[w] = all_widths[w];
     for (int w = 0; w < widths; w++)
       for (int i = 0; i < runs; i++) EP_TRY(fig2_one(f, a, w, i, (uint64_t)(seed + i)));
-    EP_TRY(linear_draw(figure, phis[a], "after 300 steps", &f->end[a], false));
-    EP_TRY(linear_draw(figure, phis[a], "at the start", &f->start[a], false));
+    EP_TRY(claim_draw(figure, phis[a], "after 300 steps", &f->end[a], false));
+    EP_TRY(claim_draw(figure, phis[a], "at the start", &f->start[a], false));
   }
   EP_TRY(ep_claim_note(r,
                        "C divided by n, rate 0.1, 300 steps along the Grassmannian, two outputs, "
                        "medians of the starts; Theorem 1's bound is K c |x|^2 d log^2(h)/sqrt(h), "
                        "with K fitted at the least width and held against the others."));
-  if (linear_exponent(&f->end[1]) > -0.3)
+  if (claim_exponent(&f->end[1]) > -0.3)
     EP_TRY(ep_claim_note(r,
                          "Found: relu does not become linear once it is trained, only its start "
                          "does; the paper says it does. phi(0) = 0 is not enough, phi needs a "
@@ -124,7 +124,7 @@ ep_status linear_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_confi
   fig2 f = {0};
   ep_work work = {0};
   const ep_status st =
-      fig2_run(r, &work, &f, linear_pick(size, 3, 5, 5), linear_pick(size, 3, 5, 10), run->seed);
+      fig2_run(r, &work, &f, claim_pick(size, 3, 5, 5), claim_pick(size, 3, 5, 10), run->seed);
   linear_problem_free(&f.p);
   ep_work_free(&work);
   return st;
@@ -135,17 +135,17 @@ ep_status linear_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 enum { LOOKS = 41, SPACING = 1 }; /* looks at the times 0, 1, .. */
 
 typedef struct {
-  linear_curve descent, equation, steps; /* loss over time; eq. 11 with the rate of the descent */
-  linear_curve gap;                      /* |q of descent - q of equation|_F */
-  double span;                           /* 1 - projection of e_1 at the end, worst */
+  claim_curve descent, equation, steps; /* loss over time; eq. 11 with the rate of the descent */
+  claim_curve gap;                      /* |q of descent - q of equation|_F */
+  double span;                          /* 1 - projection of e_1 at the end, worst */
 } beside;
 
 static ep_status beside_new(beside *b, ep_work *work, int runs) {
   b->span = 0;
-  EP_TRY(linear_curve_new(&b->descent, work, LOOKS, runs));
-  EP_TRY(linear_curve_new(&b->equation, work, LOOKS, runs));
-  EP_TRY(linear_curve_new(&b->steps, work, LOOKS, runs));
-  return linear_curve_new(&b->gap, work, LOOKS, runs);
+  EP_TRY(claim_curve_new(&b->descent, work, LOOKS, runs));
+  EP_TRY(claim_curve_new(&b->equation, work, LOOKS, runs));
+  EP_TRY(claim_curve_new(&b->steps, work, LOOKS, runs));
+  return claim_curve_new(&b->gap, work, LOOKS, runs);
 }
 
 static ep_status beside_run(beside *b, ep_work *work, int run, const linear_problem *p,
@@ -163,10 +163,10 @@ static ep_status beside_run(beside *b, ep_work *work, int run, const linear_prob
   for (ptrdiff_t i = 0; i < LOOKS; i++) {
     b->descent.x[i] = b->equation.x[i] = b->steps.x[i] = b->gap.x[i] = (double)(i * SPACING);
     EP_TRY(linear_coordinates(&q, d, p));
-    *linear_at(&b->descent, i, run) = ep_linear_loss(&q, lambda);
-    *linear_at(&b->equation, i, run) = ep_linear_loss(&e, lambda);
-    *linear_at(&b->steps, i, run) = ep_linear_loss(&s, lambda);
-    *linear_at(&b->gap, i, run) = sqrt(ep_mat_distance2(&q, &e));
+    *claim_at(&b->descent, i, run) = ep_linear_loss(&q, lambda);
+    *claim_at(&b->equation, i, run) = ep_linear_loss(&e, lambda);
+    *claim_at(&b->steps, i, run) = ep_linear_loss(&s, lambda);
+    *claim_at(&b->gap, i, run) = sqrt(ep_mat_distance2(&q, &e));
     if (i == LOOKS - 1) break;
     EP_TRY(ep_descent_step(d, each));
     EP_TRY(ep_linear_flow(&e, &info, lambda, SPACING, 1e-10));
@@ -192,13 +192,13 @@ static ep_status beside_one(beside *b, int run, const linear_problem *p,
 static double end_gap(const beside *b) {
   double gap = 0;
   for (int i = 0; i < b->descent.runs; i++)
-    gap = fmax(
-        gap, fabs(*linear_at(&b->descent, LOOKS - 1, i) - *linear_at(&b->equation, LOOKS - 1, i)));
+    gap = fmax(gap,
+               fabs(*claim_at(&b->descent, LOOKS - 1, i) - *claim_at(&b->equation, LOOKS - 1, i)));
   return gap;
 }
 static double path_gap(const beside *b) {
   double gap = 0;
-  for (ptrdiff_t i = 0; i < LOOKS; i++) gap = fmax(gap, linear_worst(&b->gap, i));
+  for (ptrdiff_t i = 0; i < LOOKS; i++) gap = fmax(gap, claim_worst(&b->gap, i));
   return gap;
 }
 
@@ -208,15 +208,15 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
   json_t *losses, *gaps;
   double path[2] = {0, 0}, end[2] = {0, 0}, outputs = 0;
   char name[64];
-  EP_TRY(linear_figure(&losses, r, "loss", EP_FIGURE_LINE, "Loss of descent and of the equation",
-                       "The two curves lie on each other and end at the same value; the paper's "
-                       "eq. 11 runs at half the speed.",
-                       (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
-  EP_TRY(linear_figure(&gaps, r, "outputs", EP_FIGURE_LINE, "Outputs: descent minus equation",
-                       "The difference of the outputs at the eigenvectors stays of the order of "
-                       "the rate at every width.",
-                       (ep_axis){"time = rate x steps", false},
-                       (ep_axis){"|q of descent - q of equation|", true}));
+  EP_TRY(claim_figure(&losses, r, "loss", EP_FIGURE_LINE, "Loss of descent and of the equation",
+                      "The two curves lie on each other and end at the same value; the paper's "
+                      "eq. 11 runs at half the speed.",
+                      (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
+  EP_TRY(claim_figure(&gaps, r, "outputs", EP_FIGURE_LINE, "Outputs: descent minus equation",
+                      "The difference of the outputs at the eigenvectors stays of the order of "
+                      "the rate at every width.",
+                      (ep_axis){"time = rate x steps", false},
+                      (ep_axis){"|q of descent - q of equation|", true}));
   for (int z = 1; z <= 2; z++)
     for (int w = 0; w < 3; w++) {
       const ep_descent_config config = linear_descent("grassmann", "linear", 2, width[w], z, 0.01);
@@ -225,13 +225,13 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
       for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
       path[z - 1] = fmax(path[z - 1], path_gap(&b));
       end[z - 1] = fmax(end[z - 1], end_gap(&b));
-      if (z == 1) outputs = fmax(outputs, linear_worst(&b.gap, LOOKS - 1));
+      if (z == 1) outputs = fmax(outputs, claim_worst(&b.gap, LOOKS - 1));
       snprintf(name, sizeof name, "z = %d, h = %d", z, width[w]);
-      EP_TRY(linear_draw(losses, "descent", name, &b.descent, false));
-      EP_TRY(linear_draw(losses, "equation", name, &b.equation, true));
-      EP_TRY(linear_draw(losses, "eq. 11, same rate", name, &b.steps, true));
+      EP_TRY(claim_draw(losses, "descent", name, &b.descent, false));
+      EP_TRY(claim_draw(losses, "equation", name, &b.equation, true));
+      EP_TRY(claim_draw(losses, "eq. 11, same rate", name, &b.steps, true));
       snprintf(name, sizeof name, "h = %d", width[w]);
-      EP_TRY(linear_draw(gaps, name, z == 1 ? "z = 1" : "z = 2", &b.gap, false));
+      EP_TRY(claim_draw(gaps, name, z == 1 ? "z = 1" : "z = 2", &b.gap, false));
     }
   EP_TRY(ep_claim_measure_all(r, "largest_difference_of_q_for_z_1_and_2", path, 2));
   EP_TRY(ep_claim_measure_all(r, "difference_of_last_losses_for_z_1_and_2", end, 2));
@@ -245,17 +245,17 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
 }
 
 ep_status linear_fig3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return linear_on_moons(r, fig3, "triplet", linear_pick(size, 2, 5, 10), run->seed);
+  return linear_on_moons(r, fig3, "triplet", claim_pick(size, 2, 5, 10), run->seed);
 }
 
 static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                       long seed) {
   json_t *figure;
   double path = 0, span = 0, end[3];
-  EP_TRY(linear_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
-                       "Descent at every depth follows the equation to the most negative "
-                       "eigenvalue.",
-                       (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
+  EP_TRY(claim_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
+                      "Descent at every depth follows the equation to the most negative "
+                      "eigenvalue.",
+                      (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
   for (int hidden = 1; hidden <= 3; hidden++) {
     const ep_descent_config config = linear_descent("grassmann", "linear", hidden + 1, 20, 1, 0.01);
     char panel[64];
@@ -264,10 +264,10 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
     for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
     path = fmax(path, path_gap(&b));
     span = fmax(span, b.span);
-    end[hidden - 1] = linear_median(&b.descent, LOOKS - 1);
+    end[hidden - 1] = claim_median(&b.descent, LOOKS - 1);
     snprintf(panel, sizeof panel, "%d hidden", hidden);
-    EP_TRY(linear_draw(figure, "descent", panel, &b.descent, false));
-    EP_TRY(linear_draw(figure, "equation", panel, &b.equation, true));
+    EP_TRY(claim_draw(figure, "descent", panel, &b.descent, false));
+    EP_TRY(claim_draw(figure, "equation", panel, &b.equation, true));
   }
   EP_TRY(ep_figure_rule(figure, 'y', p->basis.lambda[0], "most negative eigenvalue"));
   EP_TRY(ep_claim_measure_all(r, "last_loss_for_1_2_3_hidden_layers", end, 3));
@@ -279,7 +279,7 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
 }
 
 ep_status linear_fig6(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return linear_on_moons(r, fig6, "triplet", linear_pick(size, 3, 10, 20), run->seed);
+  return linear_on_moons(r, fig6, "triplet", claim_pick(size, 3, 10, 20), run->seed);
 }
 
 /* ---- Fig. 4, Conjecture 2 */
@@ -287,7 +287,7 @@ ep_status linear_fig6(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 enum { TIMES = 25 };
 
 /* projections of e_1 .. e_3 on the span of q over time, and how far the first z and the singular values are from 1 */
-static ep_status spans(linear_curve c[3], double *off, int run, const linear_problem *p, int z,
+static ep_status spans(claim_curve c[3], double *off, int run, const linear_problem *p, int z,
                        double t, uint64_t seed) {
   ep_mat q;
   ep_linear_info info;
@@ -300,7 +300,7 @@ static ep_status spans(linear_curve c[3], double *off, int run, const linear_pro
     if (!st) st = ep_linear_spectrum(sigma, projection, 3, &q);
     for (int k = 0; !st && k < 3; k++) {
       c[k].x[i] = now;
-      *linear_at(&c[k], i, run) = projection[k];
+      *claim_at(&c[k], i, run) = projection[k];
     }
     before = now;
   }
@@ -313,26 +313,26 @@ static ep_status spans(linear_curve c[3], double *off, int run, const linear_pro
 static ep_status fig4_set(ep_claim_result *r, ep_work *work, const char *data, const char *name,
                           int runs, long seed) {
   linear_problem p;
-  linear_curve c[3];
+  claim_curve c[3];
   json_t *figure;
   double off[3] = {0, 0, 0};
   char panel[32];
   EP_TRY(linear_problem_load(&p, data, "triplet", seed));
   ep_status st =
-      linear_figure(&figure, r, name, EP_FIGURE_LINE,
-                    "Projections of the most negative eigenvectors on the span of q",
-                    "Those of the first z reach 1, the others fall.", (ep_axis){"time", true},
-                    (ep_axis){"length of the projection", false});
+      claim_figure(&figure, r, name, EP_FIGURE_LINE,
+                   "Projections of the most negative eigenvectors on the span of q",
+                   "Those of the first z reach 1, the others fall.", (ep_axis){"time", true},
+                   (ep_axis){"length of the projection", false});
   for (int z = 1; !st && z <= 3; z++) {
     const double *l = p.basis.lambda;
     const double gap = z < p.C.rows ? fmin(-l[z - 1], l[z] - l[z - 1]) : -l[z - 1];
-    for (int k = 0; !st && k < 3; k++) st = linear_curve_new(&c[k], work, TIMES, runs);
+    for (int k = 0; !st && k < 3; k++) st = claim_curve_new(&c[k], work, TIMES, runs);
     for (int i = 0; !st && i < runs; i++)
       st = spans(c, &off[z - 1], i, &p, z, 20 / gap, (uint64_t)(seed + i));
     snprintf(panel, sizeof panel, "z = %d", z);
-    if (!st) st = linear_draw(figure, "v_1", panel, &c[0], false);
-    if (!st) st = linear_draw(figure, "v_2", panel, &c[1], false);
-    if (!st) st = linear_draw(figure, "v_3", panel, &c[2], false);
+    if (!st) st = claim_draw(figure, "v_1", panel, &c[0], false);
+    if (!st) st = claim_draw(figure, "v_2", panel, &c[1], false);
+    if (!st) st = claim_draw(figure, "v_3", panel, &c[2], false);
   }
   if (!st) st = ep_claim_measure(r, name, fmax(off[0], fmax(off[1], off[2])));
   for (int z = 0; z < 3; z++) r->pass = r->pass && off[z] < 1e-6;
@@ -341,7 +341,7 @@ static ep_status fig4_set(ep_claim_result *r, ep_work *work, const char *data, c
 }
 
 ep_status linear_fig4(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const int runs = linear_pick(size, 3, 10, 20);
+  const int runs = claim_pick(size, 3, 10, 20);
   ep_work work = {0};
   r->pass = true;
   ep_status st = fig4_set(r, &work, linear_moons, "distance_on_half_moons", runs, run->seed);

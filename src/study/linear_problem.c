@@ -3,8 +3,6 @@
 #include "core/mem.h"
 
 #include <eigenpair/augment.h>
-#include <assert.h>
-#include <eigenpair/powerlaw.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -172,78 +170,4 @@ ep_status linear_collapse(double *ratio, const ep_descent *d, const linear_probl
   if (!st) *ratio = sigma[0] > 0 ? sigma[1] / sigma[0] : 0;
   ep_work_free(&work);
   return st;
-}
-
-/* ---- figures */
-
-ep_status linear_figure(json_t **figure, ep_claim_result *r, const char *name, ep_figure_kind kind,
-                        const char *title, const char *alt, ep_axis x, ep_axis y) {
-  EP_TRY(ep_figure_new(figure, name, kind, title, alt, x, y));
-  return ep_claim_figure(r, *figure);
-}
-
-ep_status linear_curve_new(linear_curve *c, ep_work *work, ptrdiff_t count, int runs) {
-  *c = (linear_curve){.count = count, .runs = runs};
-  EP_TRY(ep_work_get(work, &c->x, count, sizeof *c->x));
-  return ep_work_get(work, &c->all, count * runs, sizeof *c->all);
-}
-
-static int ascending(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* the runs at i, sorted: their order carries no meaning of its own */
-static const double *sorted(const linear_curve *c, ptrdiff_t i, double *room) {
-  memcpy(room, linear_at(c, i, 0), (size_t)c->runs * sizeof *room);
-  qsort(room, (size_t)c->runs, sizeof *room, ascending);
-  return room;
-}
-
-enum { MOST_RUNS = 128 };
-double linear_median(const linear_curve *c, ptrdiff_t i) {
-  double room[MOST_RUNS];
-  const double *v = sorted(c, i, room);
-  return (v[(c->runs - 1) / 2] + v[c->runs / 2]) / 2;
-}
-double linear_worst(const linear_curve *c, ptrdiff_t i) {
-  double room[MOST_RUNS];
-  return sorted(c, i, room)[c->runs - 1];
-}
-double linear_least(const linear_curve *c, ptrdiff_t i) {
-  double room[MOST_RUNS];
-  return sorted(c, i, room)[0];
-}
-
-static ep_status draw(ep_work *work, json_t *figure, const char *name, const char *panel,
-                      const linear_curve *c, bool dashed) {
-  double *mid, *low, *high;
-  EP_TRY(ep_work_get(work, &mid, c->count, sizeof *mid));
-  EP_TRY(ep_work_get(work, &low, c->count, sizeof *low));
-  EP_TRY(ep_work_get(work, &high, c->count, sizeof *high));
-  for (ptrdiff_t i = 0; i < c->count; i++) {
-    mid[i] = linear_median(c, i);
-    low[i] = linear_least(c, i);
-    high[i] = linear_worst(c, i);
-  }
-  const bool several = c->runs > 1;
-  const ep_series s = {
-      name, panel, c->count, c->x, mid, several ? low : NULL, several ? high : NULL, NULL, dashed};
-  return ep_figure_add(figure, &s);
-}
-
-ep_status linear_draw(json_t *figure, const char *name, const char *panel, const linear_curve *c,
-                      bool dashed) {
-  ep_work work = {0};
-  const ep_status st = draw(&work, figure, name, panel, c, dashed);
-  ep_work_free(&work);
-  return st;
-}
-
-double linear_exponent(const linear_curve *c) {
-  enum { MOST = 64 };
-  double median[MOST];
-  assert(c->count <= MOST);
-  for (ptrdiff_t i = 0; i < c->count; i++) median[i] = linear_median(c, i);
-  return ep_power_law_fit(c->x, median, c->count).exponent;
 }

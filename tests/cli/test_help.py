@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "report", "dynamics", "learnability", "optima", "data"]
+COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "report", "dynamics", "learnability", "optima", "reproduce", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -45,6 +45,7 @@ DEFAULTS = {
               "tolerance": "1e-4", "iterations": "1000", "neighbours": "20", "temperature": "0.07",
               "uniformity-points": "10000", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "report": {"out": "report"},
+    "reproduce": {"out": "reproduce", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
 }
 # options of interface.md without a default value
@@ -56,6 +57,7 @@ OTHERS = {
     "ntk": "data data2 labels image drift explain input-scale init json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
     "report": "json progress",
+    "reproduce": "quick paper list json progress",
     "dynamics": "times compare matrix q0 trajectory basis embed data labels image pairs augment anchors positives "
                 "negatives json progress",
     "learnability": "kernel-matrix input-scale trains target out data labels image json progress",

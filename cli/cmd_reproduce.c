@@ -1,0 +1,150 @@
+#include "commands.h"
+
+#include <eigenpair/reproduce.h>
+#include <string.h>
+
+#define REPRODUCE_OPTIONS(X, S)                                                                \
+  X(S, FLAG, quick, NULL, 0, 0, NULL, "small sizes: all claims in minutes")                    \
+  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours; needs mnist")             \
+  X(S, FLAG, list, NULL, 0, 0, NULL, "only show the claims, what they say and their criteria") \
+  X(S, TEXT, out, "reproduce", 0, 0, NULL, "folder of the reports; finished claims stay there")
+typedef struct {
+  REPRODUCE_OPTIONS(EP_OPT_FIELD, )
+} reproduce_config;
+static const ep_option reproduce_options[] = {REPRODUCE_OPTIONS(EP_OPT_ROW, reproduce_config){0}};
+
+typedef struct {
+  reproduce_config own;
+  ep_run_config run;
+  cli_config cli;
+} setup_reproduce;
+
+enum { GROUPS = 4 };
+static void groups_of(ep_option_group groups[GROUPS], setup_reproduce *s) {
+  const ep_option_group all[GROUPS] = {{"Claims", reproduce_options, &s->own},
+                                       {"Run", ep_run_options, &s->run},
+                                       {"Output", cli_options, &s->cli},
+                                       {0}};
+  memcpy(groups, all, sizeof all);
+}
+
+void help_reproduce(FILE *to) {
+  static setup_reproduce s;
+  ep_option_group groups[GROUPS];
+  groups_of(groups, &s);
+  fprintf(to,
+          "\n  eigenpair reproduce wide-fig3 linear-fig1 --quick --out reproduce\n"
+          "  eigenpair reproduce optima --quick\n  eigenpair reproduce\n\n"
+          "Runs the papers' figures and claims (all, or those named by id or by paper: ");
+  for (const ep_paper *p = ep_papers; p->name; p++)
+    fprintf(to, "%s%s", p == ep_papers ? "" : ", ", p->name);
+  fprintf(to,
+          "), measures each,\nand says PASS or FAIL against its criterion. OUT/report.html has "
+          "all of them, OUT/PAPER/report.html the figures,\nOUT/findings.md a table. Stopped "
+          "with Ctrl-C or killed, the same command goes on after the last finished claim.\n"
+          "Exit status 1 if a claim did not pass.\n");
+  args_help(groups, to);
+}
+
+/* ---- what a person sees */
+
+static ep_status list(const ep_claim *const *claims, int count, bool json) {
+  json_t *all = json_array();
+  for (int i = 0; i < count; i++) {
+    const ep_claim *c = claims[i];
+    json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s}", "id", c->id, "source", c->source,
+                                         "says", c->says, "criterion", c->criterion));
+    if (!json)
+      printf("%s  (%s)\n  says       %s\n  criterion  %s\n", c->id, c->source, c->says,
+             c->criterion);
+  }
+  if (json) return print_json(all);
+  json_decref(all);
+  return EP_OK;
+}
+
+static void print_measured(const json_t *measured) {
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)measured, name, value) if (json_is_number(value))
+      printf("    %-40s %.4g\n", name, json_number_value(value));
+}
+
+static void print_result(const json_t *result, const char *folder) {
+  size_t i;
+  json_t *job;
+  json_array_foreach(json_object_get(result, "claims"), i, job) {
+    const char *error = json_string_value(json_object_get(job, "error"));
+    const bool pass = json_is_true(json_object_get(job, "pass"));
+    printf("%-5s %-24s %s\n",
+           error  ? "ERROR"
+           : pass ? "PASS"
+                  : "FAIL",
+           json_string_value(json_object_get(job, "id")),
+           error ? error : json_string_value(json_object_get(job, "criterion")));
+    if (!pass) print_measured(json_object_get(job, "measured"));
+  }
+  printf("\n%lld passed, %lld failed, %lld could not run\nreport: %s/report.html\n",
+         json_integer_value(json_object_get(result, "passed")),
+         json_integer_value(json_object_get(result, "failed")),
+         json_integer_value(json_object_get(result, "errors")), folder);
+}
+
+/* the list of the contract: no figures, they are in the report */
+static ep_status print_claims(const json_t *result) {
+  size_t i;
+  json_t *job, *all = json_array();
+  json_array_foreach(json_object_get(result, "claims"), i, job) {
+    json_t *copy = json_copy(job);
+    json_object_del(copy, "figures");
+    json_array_append_new(all, copy);
+  }
+  return print_json(all);
+}
+
+static ep_status write_report(const char *folder, const json_t *result, int argc, char **argv) {
+  static char line[4096];
+  json_t *machine = machine_json();
+  command_line(line, argc, argv);
+  const ep_status st = ep_reproduce_write(folder, result, line, machine);
+  json_decref(machine);
+  return st;
+}
+
+static ep_status finish(const setup_reproduce *s, const json_t *result) {
+  if (s->cli.json) EP_TRY(print_claims(result));
+  else print_result(result, s->own.out);
+  const json_int_t bad = json_integer_value(json_object_get(result, "failed")) +
+                         json_integer_value(json_object_get(result, "errors"));
+  EP_CHECK(bad == 0, EP_ERR_NUMERIC, "%lld of %zu claims did not pass", (long long)bad,
+           json_array_size(json_object_get(result, "claims")));
+  return EP_OK;
+}
+
+ep_status cmd_reproduce(int argc, char **argv) {
+  static setup_reproduce s;
+  ep_option_group groups[GROUPS];
+  const char *words[EP_MOST_CLAIMS];
+  const ep_claim *claims[EP_MOST_CLAIMS];
+  int word_count, count;
+  json_t *result;
+  s.run = ep_run_default();
+  groups_of(groups, &s);
+  for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
+  EP_TRY(args_parse(groups, argc, argv, words, EP_MOST_CLAIMS, &word_count));
+  EP_CHECK(!(s.own.quick && s.own.paper), EP_ERR_ARG, "--quick and --paper exclude each other");
+  EP_CHECK(s.own.out[0], EP_ERR_ARG, "--out is empty; give the reports a folder");
+  EP_TRY(ep_claims_find(claims, &count, words, word_count));
+  if (s.own.list) return list(claims, count, s.cli.json);
+  EP_TRY(ep_run_start(&s.run));
+  terminal_attach(&s.run, s.cli.progress);
+  const ep_claim_size size = s.own.quick   ? EP_CLAIM_QUICK
+                             : s.own.paper ? EP_CLAIM_PAPER
+                                           : EP_CLAIM_MEDIUM;
+  EP_TRY(ep_reproduce(&result, claims, count, size, &s.run, s.own.out));
+  ep_status st = write_report(s.own.out, result, argc, argv);
+  terminal_clear();
+  if (!st) st = finish(&s, result);
+  json_decref(result);
+  return st;
+}

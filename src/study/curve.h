@@ -1,0 +1,34 @@
+#pragma once
+/* What the checks of claims share: a quantity along x from several runs, its spread, its exponent, its drawing. */
+#include <eigenpair/claim.h>
+#include <eigenpair/matrix.h>
+#include <eigenpair/powerlaw.h>
+
+/* A quantity along x, for several starts. */
+typedef struct {
+  ptrdiff_t count;
+  int runs;
+  double *x;   /* (count) */
+  double *all; /* (count, runs) */
+} claim_curve;
+ep_status claim_curve_new(claim_curve *c, ep_work *work, ptrdiff_t count, int runs);
+static inline double *claim_at(const claim_curve *c, ptrdiff_t i, int run) {
+  return &c->all[i * c->runs + run];
+}
+double claim_median(const claim_curve *c, ptrdiff_t i);
+double claim_worst(const claim_curve *c, ptrdiff_t i); /* largest over the runs */
+double claim_least(const claim_curve *c, ptrdiff_t i);
+/* Medians, with the range over the starts where there are several. */
+ep_status claim_draw(json_t *figure, const char *name, const char *panel, const claim_curve *c,
+                     bool dashed);
+/* A figure that belongs to the result at once, so that an error on the way leaks nothing. */
+ep_status claim_figure(json_t **figure, ep_claim_result *r, const char *name, ep_figure_kind kind,
+                       const char *title, const char *alt, ep_axis x, ep_axis y);
+/* slope of log y over log x, by least squares on the medians */
+double claim_exponent(const claim_curve *c);
+/* the law of all runs, with the interval that their scatter gives */
+ep_power_law claim_law(const claim_curve *c);
+
+static inline int claim_pick(ep_claim_size size, int quick, int medium, int paper) {
+  return size == EP_CLAIM_QUICK ? quick : size == EP_CLAIM_MEDIUM ? medium : paper;
+}

@@ -1,0 +1,37 @@
+/* Files of jobs. */
+#include "study/jobs.h"
+
+#include "core/file.h"
+#include "core/hash.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+ep_status ep_jobs_fingerprint(char name[40], const json_t *settings) {
+  char *text = json_dumps(settings, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings");
+  snprintf(name, 40, "%016llx", (unsigned long long)ep_hash(EP_HASH_START, text, strlen(text)));
+  free(text);
+  return EP_OK;
+}
+
+json_t *ep_jobs_read(const char *path) { return json_load_file(path, 0, NULL); }
+
+ep_status ep_jobs_write(const char *path, const json_t *job) {
+  char *text = json_dumps(job, JSON_REAL_PRECISION(17));
+  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the results of a job");
+  const ep_status st = ep_file_write_text(path, text);
+  free(text);
+  return st;
+}
+
+ep_status ep_json_put(json_t *object, const char *name, json_t *value) {
+  EP_CHECK(json_object_set_new(object, name, value) == 0, EP_ERR_NOMEM, "no memory for results");
+  return EP_OK;
+}
+
+ep_status ep_json_append(json_t *array, json_t *value) {
+  EP_CHECK(json_array_append_new(array, value) == 0, EP_ERR_NOMEM, "no memory for results");
+  return EP_OK;
+}

@@ -1,0 +1,188 @@
+/* reproduce: claims as jobs, kept in files as they end. */
+#include "study/jobs.h"
+
+#include "core/file.h"
+
+#include <eigenpair/reproduce.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <string.h>
+
+const ep_paper ep_papers[] = {
+    {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide},
+    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear},
+    {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability",
+     ep_claims_tangent},
+    {"optima", "OPTIMA: local optima of one-layer contrastive learning", ep_claims_optima},
+    {0}};
+
+const char *ep_claim_size_name(ep_claim_size size) {
+  return size == EP_CLAIM_QUICK ? "quick" : size == EP_CLAIM_MEDIUM ? "medium" : "paper";
+}
+
+/* ---- which claims */
+
+static bool names(const char *word, const ep_paper *p, const ep_claim *c) {
+  return strcmp(word, p->name) == 0 || strcmp(word, c->id) == 0;
+}
+
+static ep_status check_word(const char *word) {
+  for (const ep_paper *p = ep_papers; p->name; p++)
+    for (const ep_claim *c = p->claims; c->id; c++)
+      if (names(word, p, c)) return EP_OK;
+  return EP_FAIL(EP_ERR_ARG, "no claim '%s'; `eigenpair reproduce --list` shows them all", word);
+}
+
+ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const *words,
+                         int word_count) {
+  *count = 0;
+  for (int i = 0; i < word_count; i++) EP_TRY(check_word(words[i]));
+  for (const ep_paper *p = ep_papers; p->name; p++)
+    for (const ep_claim *c = p->claims; c->id; c++) {
+      bool asked = word_count == 0;
+      for (int i = 0; i < word_count; i++) asked = asked || names(words[i], p, c);
+      if (asked && *count < EP_MOST_CLAIMS) wanted[(*count)++] = c;
+    }
+  return EP_OK;
+}
+
+/* ---- progress: the claims count alike; within one, the farthest that any of its stages got */
+
+typedef struct {
+  const ep_run_config *outer;
+  int done, count;
+  double within;
+} progress;
+
+static void tell(void *user, const char *what, double done, double total) {
+  progress *p = user;
+  (void)what;
+  if (total > 0) p->within = fmax(p->within, fmin(done / total, 1));
+  ep_run_progress(p->outer, "claims", p->done + p->within, p->count);
+}
+
+/* ---- one claim */
+
+static const ep_paper *paper_of(const ep_claim *claim) {
+  const ep_paper *p = ep_papers;
+  for (; p->name; p++)
+    for (const ep_claim *c = p->claims; c->id; c++)
+      if (c == claim) return p;
+  return p;
+}
+
+static json_t *words_of(const ep_claim *c) {
+  return json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", paper_of(c)->name, "source",
+                   c->source, "says", c->says, "criterion", c->criterion);
+}
+
+static ep_status keep(json_t *job, const ep_claim_result *r, double seconds) {
+  EP_TRY(ep_json_put(job, "pass", json_boolean(r->pass)));
+  EP_TRY(ep_json_put(job, "measured", json_incref(r->measured)));
+  EP_TRY(ep_json_put(job, "figures", json_incref(r->figures)));
+  EP_TRY(ep_json_put(job, "notes", json_incref(r->notes)));
+  return ep_json_put(job, "seconds", json_real(seconds));
+}
+
+/* runs it; what is wrong with the claim's own work becomes its `error` */
+static ep_status run_claim(json_t *job, const ep_claim *c, ep_claim_size size,
+                           const ep_run_config *run) {
+  ep_claim_result r;
+  EP_TRY(ep_claim_result_new(&r));
+  const double begin = omp_get_wtime();
+  const ep_status check = c->check(&r, size, run);
+  ep_status st = check;
+  if (check != EP_ERR_INTERRUPTED) {
+    if (check) r.pass = false;
+    st = check ? ep_json_put(job, "error", json_string(ep_last_error())) : EP_OK;
+    if (!st) st = keep(job, &r, omp_get_wtime() - begin);
+  }
+  ep_claim_result_free(&r);
+  return st;
+}
+
+/* everything that decides the numbers of a claim */
+static ep_status job_path(char path[1200], const char *folder, const ep_claim *c,
+                          ep_claim_size size, const ep_run_config *run) {
+  char name[40];
+  json_t *settings =
+      json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "id", c->id, "criterion", c->criterion, "size",
+                ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
+                run->precision, "version", ep_version());
+  EP_CHECK(settings, EP_ERR_NOMEM, "no memory for the settings");
+  const ep_status st = ep_jobs_fingerprint(name, settings);
+  json_decref(settings);
+  if (!st) snprintf(path, 1200, "%.1000s/jobs/%s-%s.json", folder, name, c->id);
+  return st;
+}
+
+/* from its file, or run and written there; a claim that could not run is tried again next time */
+static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
+                         const ep_run_config *run, const char *folder) {
+  char path[1200];
+  EP_TRY(job_path(path, folder, c, size, run));
+  json_t *job = ep_jobs_read(path);
+  if (job) return ep_json_append(jobs, job);
+  job = words_of(c);
+  EP_TRY(ep_json_append(jobs, job));
+  EP_TRY(run_claim(job, c, size, run));
+  return json_object_get(job, "error") ? EP_OK : ep_jobs_write(path, job);
+}
+
+/* ---- all of them */
+
+static ep_status sum_up(json_t *result, const json_t *jobs) {
+  size_t i;
+  json_t *job;
+  int passed = 0, errors = 0;
+  double seconds = 0;
+  json_array_foreach(jobs, i, job) {
+    passed += json_is_true(json_object_get(job, "pass"));
+    errors += json_object_get(job, "error") != NULL;
+    seconds += json_number_value(json_object_get(job, "seconds"));
+  }
+  EP_TRY(ep_json_put(result, "passed", json_integer(passed)));
+  EP_TRY(ep_json_put(result, "failed", json_integer((json_int_t)i - passed - errors)));
+  EP_TRY(ep_json_put(result, "errors", json_integer(errors)));
+  return ep_json_put(result, "seconds", json_real(seconds));
+}
+
+static ep_status reproduce(json_t *result, const ep_claim *const *claims, int count,
+                           ep_claim_size size, const ep_run_config *outer, const char *folder) {
+  char jobs_folder[1200];
+  json_t *jobs = json_array();
+  progress p = {outer, 0, count, 0};
+  ep_run_config run = *outer;
+  run.progress = tell, run.user = &p;
+  EP_TRY(ep_json_put(result, "size", json_string(ep_claim_size_name(size))));
+  EP_TRY(ep_json_put(result, "seed", json_integer(run.seed)));
+  EP_TRY(ep_json_put(result, "precision", json_string(run.precision)));
+  EP_TRY(ep_json_put(result, "version", json_string(ep_version())));
+  EP_TRY(ep_json_put(result, "claims", jobs));
+  snprintf(jobs_folder, sizeof jobs_folder, "%.1000s/jobs", folder);
+  EP_TRY(ep_folder_make(jobs_folder));
+  ep_watch(&run);
+  ep_status st = EP_OK;
+  for (; !st && p.done < count; p.done++) {
+    p.within = 0;
+    st = ep_watch_step("claims", 0, 1);
+    if (!st) st = one_job(jobs, claims[p.done], size, &run, folder);
+  }
+  ep_watch(NULL);
+  EP_TRY(st);
+  return sum_up(result, jobs);
+}
+
+ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count,
+                       ep_claim_size size, const ep_run_config *run, const char *folder) {
+  *result = json_object();
+  EP_CHECK(*result, EP_ERR_NOMEM, "no memory for results");
+  ep_status st = reproduce(*result, claims, count, size, run, folder);
+  if (st == EP_ERR_INTERRUPTED)
+    st = EP_FAIL(st,
+                 "interrupted; finished claims are in %s/jobs: the same command goes on from there",
+                 folder);
+  if (st) json_decref(*result), *result = NULL;
+  return st;
+}

@@ -1,0 +1,259 @@
+/* The reports of claims: a page a paper, an overview of all, a table of findings. */
+#include "core/file.h"
+#include "study/jobs.h"
+
+#include <eigenpair/report.h>
+#include <eigenpair/reproduce.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *text_of(const json_t *job, const char *name) {
+  const char *s = json_string_value(json_object_get(job, name));
+  return s ? s : "";
+}
+
+static const char *outcome(const json_t *job) {
+  if (json_object_get(job, "error")) return "error";
+  return json_is_true(json_object_get(job, "pass")) ? "pass" : "fail";
+}
+
+static bool belongs(const json_t *job, const char *paper) {
+  return strcmp(text_of(job, "paper"), paper) == 0;
+}
+
+/* ---- a section a claim */
+
+static ep_status facts(json_t *section, const json_t *job) {
+  json_t *list = json_array();
+  EP_TRY(ep_json_put(section, "facts", list));
+  EP_TRY(ep_json_append(list, json_pack("[s, s]", "The paper says", text_of(job, "says"))));
+  EP_TRY(ep_json_append(list, json_pack("[s, s]", "Criterion", text_of(job, "criterion"))));
+  if (json_object_get(job, "error"))
+    return ep_json_append(list, json_pack("[s, s]", "Could not run", text_of(job, "error")));
+  EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", json_object_get(job, "measured"))));
+  return ep_json_append(list, json_pack("[s, O]", "Seconds", json_object_get(job, "seconds")));
+}
+
+/* names of figures are names of files: those of a page differ by the claim's id in front */
+static ep_status figures(json_t *section, const json_t *job) {
+  size_t i;
+  json_t *figure, *list = json_array();
+  EP_TRY(ep_json_put(section, "figures", list));
+  json_array_foreach(json_object_get(job, "figures"), i, figure) {
+    char name[128];
+    json_t *copy = json_copy(figure);
+    snprintf(name, sizeof name, "%s-%.60s", text_of(job, "id"), text_of(figure, "name"));
+    EP_TRY(ep_json_append(list, copy));
+    EP_TRY(ep_json_put(copy, "name", json_string(name)));
+  }
+  return EP_OK;
+}
+
+static ep_status claim_section(json_t *sections, const json_t *job) {
+  char title[256];
+  snprintf(title, sizeof title, "%s: %s", text_of(job, "id"), text_of(job, "source"));
+  json_t *section = json_pack("{s:s, s:s}", "title", title, "badge", outcome(job));
+  EP_TRY(ep_json_append(sections, section));
+  json_t *notes = json_object_get(job, "notes");
+  EP_TRY(ep_json_put(section, "text", notes ? json_incref(notes) : json_array()));
+  EP_TRY(facts(section, job));
+  return figures(section, job);
+}
+
+/* ---- the table of claims */
+
+static json_t *measured_words(const json_t *job) {
+  char text[400] = "";
+  size_t used = 0;
+  const char *name;
+  json_t *value;
+  if (json_object_get(job, "error")) return json_string(text_of(job, "error"));
+  json_object_foreach(json_object_get(job, "measured"), name, value) {
+    if (!json_is_number(value) || used > 160) continue;
+    used += (size_t)snprintf(text + used, sizeof text - used, "%s%.60s %.4g", used ? ", " : "",
+                             name, json_number_value(value));
+  }
+  return json_string(text);
+}
+
+static ep_status overview_table(json_t *section, const json_t *jobs, const char *paper) {
+  json_t *rows = json_array(), *job;
+  size_t i;
+  json_t *table =
+      json_pack("{s:s, s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s, s:s, s:s}], s:o}", "title", "Claims",
+                "columns", "name", "claim", "name", "source", "name", "outcome", "name", "measured",
+                "name", "time", "unit", "s", "format", ".3~g", "rows", rows);
+  EP_TRY(ep_json_put(section, "tables", json_pack("[o]", table)));
+  json_array_foreach(jobs, i, job) {
+    if (paper && !belongs(job, paper)) continue;
+    EP_TRY(ep_json_append(
+        rows, json_pack("[s, s, s, o, O]", text_of(job, "id"), text_of(job, "source"), outcome(job),
+                        measured_words(job), json_object_get(job, "seconds"))));
+  }
+  return EP_OK;
+}
+
+/* ---- documents */
+
+static ep_status verdict(json_t *document, const json_t *jobs, const char *paper) {
+  int count[3] = {0}; /* pass, fail, error */
+  char words[200];
+  size_t i;
+  json_t *job;
+  json_array_foreach(jobs, i, job) {
+    if (paper && !belongs(job, paper)) continue;
+    count[outcome(job)[0] == 'p' ? 0 : outcome(job)[0] == 'f' ? 1 : 2]++;
+  }
+  snprintf(words, sizeof words,
+           "%d of %d claims came out at this size, %d did not, %d could not run.", count[0],
+           count[0] + count[1] + count[2], count[1], count[2]);
+  return ep_json_put(document, "verdict",
+                     json_pack("[{s:s, s:s, s:s}]", "question", "Do the claims come out?", "answer",
+                               count[1] + count[2] ? "fails" : "holds", "words", words));
+}
+
+typedef struct {
+  const json_t *result, *machine;
+  const char *command, *folder;
+} source;
+
+/* what the pages share; the first section is the table. paper NULL: all of them */
+static ep_status begin(json_t *document, const source *s, const char *title, const char *paper) {
+  const json_t *jobs = json_object_get(s->result, "claims");
+  json_t *first = json_pack("{s:s}", "title", "All claims"), *settings = json_object();
+  EP_TRY(ep_json_put(document, "title", json_string(title)));
+  EP_TRY(ep_json_put(document, "sections", json_pack("[o]", first)));
+  EP_TRY(verdict(document, jobs, paper));
+  EP_TRY(overview_table(first, jobs, paper));
+  EP_TRY(ep_json_put(document, "settings", settings));
+  static const char *const fields[] = {"size", "seed", "precision"};
+  for (int i = 0; i < 3; i++)
+    EP_TRY(ep_json_put(settings, fields[i], json_incref(json_object_get(s->result, fields[i]))));
+  EP_TRY(ep_json_put(document, "command", json_string(s->command)));
+  EP_TRY(ep_json_put(document, "version", json_incref(json_object_get(s->result, "version"))));
+  if (s->machine) EP_TRY(ep_json_put(document, "machine", json_incref((json_t *)s->machine)));
+  return EP_OK;
+}
+
+static ep_status fill_paper(json_t *document, const source *s, const ep_paper *paper) {
+  size_t i;
+  json_t *job, *own = json_array(), *result = json_pack("{s:o}", "claims", own);
+  EP_TRY(ep_json_put(document, "result", result));
+  EP_TRY(begin(document, s, paper->title, paper->name));
+  json_array_foreach(json_object_get(s->result, "claims"), i, job) {
+    if (!belongs(job, paper->name)) continue;
+    EP_TRY(claim_section(json_object_get(document, "sections"), job));
+    EP_TRY(ep_json_append(own, json_incref(job)));
+  }
+  return EP_OK;
+}
+
+static ep_status fill_overview(json_t *document, const source *s) {
+  EP_TRY(ep_json_put(document, "result", json_incref((json_t *)s->result)));
+  EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
+  json_t *where = json_array();
+  EP_TRY(ep_json_append(json_object_get(document, "sections"),
+                        json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
+  for (const ep_paper *p = ep_papers; p->name; p++) {
+    char line[256];
+    snprintf(line, sizeof line, "%s: %s/report.html", p->title, p->name);
+    EP_TRY(ep_json_append(where, json_string(line)));
+  }
+  return EP_OK;
+}
+
+static bool any_of(const json_t *jobs, const char *paper) {
+  size_t i;
+  json_t *job;
+  json_array_foreach(jobs, i, job) if (belongs(job, paper)) return true;
+  return false;
+}
+
+/* paper NULL: the overview */
+static ep_status write_page(const source *s, const ep_paper *paper) {
+  char folder[1200];
+  json_t *document = json_object();
+  EP_CHECK(document, EP_ERR_NOMEM, "no memory for a report");
+  snprintf(folder, sizeof folder, paper ? "%.1000s/%s" : "%.1000s", s->folder,
+           paper ? paper->name : "");
+  ep_status st = paper ? fill_paper(document, s, paper) : fill_overview(document, s);
+  if (!st) st = ep_report_write(folder, document);
+  json_decref(document);
+  return st;
+}
+
+/* ---- findings.md */
+
+static void print_number(FILE *to, const json_t *measured, const char *name, const json_t *value) {
+  char end[2][140];
+  snprintf(end[0], sizeof end[0], "%s_low", name);
+  snprintf(end[1], sizeof end[1], "%s_high", name);
+  const json_t *low = json_object_get(measured, end[0]), *high = json_object_get(measured, end[1]);
+  fprintf(to, "%s %.3g", name, json_number_value(value));
+  if (json_is_number(low) && json_is_number(high))
+    fprintf(to, " (%.3g to %.3g)", json_number_value(low), json_number_value(high));
+}
+
+static bool is_bound(const char *name) {
+  const size_t n = strlen(name);
+  return (n > 4 && strcmp(name + n - 4, "_low") == 0) ||
+         (n > 5 && strcmp(name + n - 5, "_high") == 0);
+}
+
+/* a row a claim: numbers with their intervals, then the notes */
+static void print_finding(FILE *to, const json_t *job) {
+  const json_t *measured = json_object_get(job, "measured");
+  const char *name;
+  json_t *value;
+  size_t i;
+  bool first = true;
+  fprintf(to, "| %s | %s | ", text_of(job, "id"), outcome(job));
+  json_object_foreach((json_t *)measured, name, value) {
+    if (!json_is_number(value) || is_bound(name)) continue;
+    if (!first) fprintf(to, "; ");
+    print_number(to, measured, name, value);
+    first = false;
+  }
+  fprintf(to, " | %s", text_of(job, "error"));
+  json_array_foreach(json_object_get(job, "notes"), i, value)
+      fprintf(to, "%s%s", i ? " " : "", json_string_value(value));
+  fprintf(to, " |\n");
+}
+
+static ep_status write_findings(const source *s) {
+  char path[1200];
+  ep_file file;
+  size_t i;
+  json_t *job;
+  const json_t *jobs = json_object_get(s->result, "claims");
+  snprintf(path, sizeof path, "%.1000s/findings.md", s->folder);
+  EP_TRY(ep_file_open(&file, path));
+  fprintf(
+      file.stream,
+      "# Findings\n\nMade by `%s`, size %s, seed %lld, version %s. Numbers in brackets are 95 %% "
+      "intervals or the range over\nseeds, as the name says.\n",
+      s->command, text_of(s->result, "size"),
+      (long long)json_integer_value(json_object_get(s->result, "seed")),
+      text_of(s->result, "version"));
+  for (const ep_paper *p = ep_papers; p->name; p++) {
+    if (!any_of(jobs, p->name)) continue;
+    fprintf(file.stream,
+            "\n## %s\n\n| claim | outcome | measured | what was done, what was found "
+            "|\n|---|---|---|---|\n",
+            p->title);
+    json_array_foreach(jobs, i, job) if (belongs(job, p->name)) print_finding(file.stream, job);
+  }
+  return ep_file_commit(&file);
+}
+
+ep_status ep_reproduce_write(const char *folder, const json_t *result, const char *command,
+                             const json_t *machine) {
+  const source s = {result, machine, command, folder};
+  for (const ep_paper *p = ep_papers; p->name; p++)
+    if (any_of(json_object_get(result, "claims"), p->name)) EP_TRY(write_page(&s, p));
+  EP_TRY(write_page(&s, NULL));
+  return write_findings(&s);
+}

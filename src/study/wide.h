@@ -1,0 +1,85 @@
+#pragma once
+/* What the checks of WIDE's claims share: fits over widths and seeds, and power laws of what is measured of them. */
+#include "study/curve.h"
+
+#include <eigenpair/bounds.h>
+#include <eigenpair/method.h>
+#include <eigenpair/powerlaw.h>
+
+/* How large a check is. */
+enum { WIDE_WIDTHS = 8 };
+typedef struct {
+  long anchors, epochs;
+  int seeds, widths;
+  long width[WIDE_WIDTHS];
+} wide_size;
+
+/* What is trained; texts left NULL and numbers left 0 are the program's defaults. */
+typedef struct {
+  const char *data, *method, *loss, *similarity, *activation, *track, *pairs;
+  long outputs, depth;
+  double rate, tolerance;
+  long patience;
+} wide_setting;
+
+/* A fit with everything it was made from. */
+typedef struct {
+  ep_setup *setup;
+  ep_points points;
+  ep_model start, model; /* at epoch 0, and at the end */
+  ep_fit_info info;
+  const ep_run_config *run;
+} wide_fit;
+/* Settings alone; and with the points and pairs of the seed. */
+ep_status wide_setup_only(wide_fit *f, const wide_setting *s, const wide_size *z, long width,
+                          long seed, const ep_run_config *run);
+ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, long width, long seed,
+                     const ep_run_config *run);
+/* The start of f->setup; start and end; the end from a start that was changed. */
+ep_status wide_start(wide_fit *f);
+ep_status wide_train(wide_fit *f);
+ep_status wide_train_from_start(wide_fit *f);
+/* Another model from the same points and start; method NULL: as it is. */
+ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, const char *method,
+                         long epochs);
+void wide_free(wide_fit *f);
+ep_status wide_embed(ep_mat *E, const wide_fit *f, const ep_model *model, const ep_mat *X);
+
+/* A column of the history at a row; the last row for row < 0. NAN if there is no such column. */
+double wide_history(const ep_fit_info *info, const char *column, ptrdiff_t row);
+bool wide_diverged(const wide_fit *f);
+
+/* Trains at every width with every seed and measures: out[q] for each of the curves. */
+typedef ep_status wide_measure(double *out, wide_fit *f, bool first_seed, void *user);
+ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const wide_setting *s,
+                     const wide_size *z, wide_measure *measure, void *user,
+                     const ep_run_config *run);
+
+/* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
+ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
+/* A figure against width, with dashed M^-1/2 through its first point. */
+ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
+                            const char *title, const char *alt, const char *y);
+ep_status wide_slope(json_t *figure, const claim_curve *c);
+/* A column of the history over time, `scale` times; name "M = 100". */
+ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
+                         double scale);
+const char *wide_images(ep_claim_size size); /* digits, or the papers' mnist */
+/* All the notes of a list that ends with NULL. */
+ep_status wide_notes(ep_claim_result *r, const char *const *notes);
+extern const char *const wide_usual[]; /* the note on what is the same in all of them */
+
+typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
+wide_check wide_fig1, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m, wide_fig4r,
+    wide_fig5l, wide_fig5m, wide_fig5r, wide_fig7, wide_bounds, wide_prop18, wide_open,
+    wide_open_losses, wide_open_depth, wide_open_data, wide_open_start;
+
+/* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
+typedef struct {
+  ep_power_law width; /* of the drift at the end */
+  double time;        /* largest exponent over time of any run, last three quarters of the epochs */
+  int diverged;       /* runs */
+} wide_drift;
+ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,
+                           const char *column, const wide_setting *s, const wide_size *z,
+                           const ep_run_config *run);

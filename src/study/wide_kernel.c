@@ -1,0 +1,384 @@
+/* WIDE sections 3 and 5: the tangent kernel of contrastive models stays, or does not. */
+#include "study/wide.h"
+
+#include <math.h>
+#include <string.h>
+
+/* ---- Fig. 1: descent beside the same descent with the kernel frozen */
+
+/* largest over points of |f - f_frozen| / |f_frozen|; blank crops have f = 0 and are left out */
+static double largest_difference(const ep_mat *A, const ep_mat *B) {
+  double top = 0;
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat a = ep_mat_rows(A, i, 1), b = ep_mat_rows(B, i, 1);
+    const double norm = ep_mat_norm2(&b);
+    if (norm > 0) top = fmax(top, sqrt(ep_mat_distance2(&a, &b) / norm));
+  }
+  return top;
+}
+
+static ep_status against_frozen(double *out, wide_fit *f, bool first_seed, void *user) {
+  ep_model frozen = {0};
+  ep_fit_info info = {0};
+  ep_mat A = {0}, B = {0};
+  (void)first_seed;
+  (void)user;
+  ep_status st = wide_fit_again(&frozen, &info, f, "kernel", f->setup->fit.epochs);
+  if (!st) st = wide_embed(&A, f, &f->model, &f->points.X);
+  if (!st) st = wide_embed(&B, f, &frozen, &f->points.X);
+  if (!st) out[0] = largest_difference(&A, &B);
+  ep_mat_free(&A);
+  ep_mat_free(&B);
+  ep_model_free(&frozen);
+  ep_fit_info_free(&info);
+  return st;
+}
+
+static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
+                      const ep_run_config *run) {
+  claim_curve c;
+  ep_power_law law;
+  json_t *figure;
+  EP_TRY(wide_sweep(&c, 1, work, s, z, against_frozen, NULL, run));
+  EP_TRY(wide_law(&law, r, "difference", &c));
+  EP_TRY(wide_width_figure(&figure, r, "difference", "Training and the frozen kernel",
+                           "The largest fractional difference of the two representations falls "
+                           "with width, with the range over seeds.",
+                           "largest fractional difference"));
+  EP_TRY(claim_draw(figure, "measured", NULL, &c, false));
+  EP_TRY(wide_slope(figure, &c));
+  r->pass =
+      law.exponent <= -0.4 && law.high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
+  return wide_notes(r, wide_usual);
+}
+
+ep_status wide_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  static const wide_size sizes[] = {{10, 500, 3, 4, {100, 300, 1000, 3000}},
+                                    {10, 500, 5, 5, {100, 300, 1000, 3000, 10000}},
+                                    {10, 500, 5, 5, {100, 300, 1000, 3000, 10000}}};
+  const wide_setting s = {.data = wide_images(size), .rate = 1};
+  ep_work work = {0};
+  const ep_status st = fig1(r, &work, &s, &sizes[size], run);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- Figs. 3, 5 left, 7: the drift falls with width */
+
+static ep_status falls(ep_claim_result *r, const wide_setting *s, const wide_size *z,
+                       const ep_run_config *run) {
+  wide_drift d;
+  EP_TRY(wide_drift_check(&d, r, "", "ntk_max", s, z, run));
+  r->pass = d.width.exponent <= -0.4 && d.width.high < 0 && d.time < 1 && d.diverged == 0;
+  return wide_notes(r, wide_usual);
+}
+
+static const wide_size drift_sizes[] = {{50, 500, 3, 4, {50, 100, 200, 400}},
+                                        {100, 500, 3, 5, {100, 200, 400, 800, 1600}},
+                                        {1000, 500, 5, 5, {100, 300, 1000, 3000, 10000}}};
+
+ep_status wide_fig3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return falls(r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk"},
+               &drift_sizes[size], run);
+}
+
+ep_status wide_fig7(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return falls(
+      r,
+      &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .activation = "tanh"},
+      &drift_sizes[size], run);
+}
+
+static const wide_size deep_sizes[] = {{20, 100, 3, 4, {25, 50, 100, 200}},
+                                       {50, 200, 3, 5, {50, 100, 200, 400, 800}},
+                                       {1000, 500, 5, 5, {50, 100, 300, 1000, 3000}}};
+
+ep_status wide_fig5l(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return falls(r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .depth = 3},
+               &deep_sizes[size], run);
+}
+
+/* ---- Figs. 2, 5 middle: with the dot product it grows without bound */
+
+typedef struct {
+  json_t *time;
+  bool all; /* every run's drift passed 100 and its loss was lost */
+} growth;
+
+/* max |K - K(0)| at the first points between the start and the weights at which the loss was lost */
+static ep_status kernels_apart(ep_work *work, double *drift, const wide_fit *f) {
+  const ptrdiff_t p = f->points.X.rows, asked = f->setup->fit.track_points;
+  const ptrdiff_t n = asked < p ? asked : p, z = f->model.net.W.cols;
+  const ep_mat X = ep_mat_rows(&f->points.X, 0, n);
+  const ep_net *const nets[] = {&f->start.net, &f->model.net};
+  const double memory = ep_run_memory(f->run) - (double)ep_memory_current();
+  ep_mat K[2];
+  for (int i = 0; i < 2; i++) {
+    EP_TRY(ep_work_mat(work, &K[i], X.prec, n, n * z * z));
+    EP_TRY(ep_ntk_empirical(&K[i], nets[i], &X, NULL, EP_FULL, memory));
+  }
+  *drift = ep_kernel_drift(&K[0], &K[1]).max;
+  return EP_OK;
+}
+
+static ep_status measure_growth(double *out, wide_fit *f, bool first_seed, void *user) {
+  growth *g = user;
+  ep_work work = {0};
+  const ep_status st = kernels_apart(&work, &out[1], f);
+  ep_work_free(&work);
+  EP_TRY(st);
+  out[0] = wide_diverged(f) ? (double)f->info.epochs : NAN;
+  g->all = g->all && wide_diverged(f) && !(out[1] <= 100); /* not a number: it overflowed */
+  return first_seed ? wide_time_line(g->time, f, "ntk_max", NULL, 1) : EP_OK;
+}
+
+static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
+                       const ep_run_config *run) {
+  claim_curve c[2];
+  json_t *figure;
+  double first[WIDE_WIDTHS], last[WIDE_WIDTHS], drift[WIDE_WIDTHS];
+  growth g = {.all = true};
+  EP_TRY(claim_figure(&g.time, r, "time", EP_FIGURE_LINE, "Drift over time",
+                      "The drift of the tangent kernel grows until training stops, a line a width, "
+                      "first seed.",
+                      (ep_axis){"epoch", false}, (ep_axis){"largest change of K", true}));
+  EP_TRY(wide_sweep(c, 2, work, s, z, measure_growth, &g, run));
+  for (ptrdiff_t i = 0; i < c->count; i++) {
+    first[i] = claim_least(&c[0], i), last[i] = claim_worst(&c[0], i);
+    drift[i] = claim_least(&c[1], i);
+  }
+  EP_TRY(ep_claim_measure_all(r, "widths", c[0].x, c->count));
+  EP_TRY(ep_claim_measure_all(r, "first_epoch_of_blow_up", first, c->count));
+  EP_TRY(ep_claim_measure_all(r, "last_epoch_of_blow_up", last, c->count));
+  EP_TRY(ep_claim_measure_all(r, "least_drift_there", drift, c->count));
+  EP_TRY(claim_figure(&figure, r, "blow-up", EP_FIGURE_LINE, "When training is lost",
+                      "Epoch at which the loss cannot be used any more, for each width.",
+                      (ep_axis){"width M", true}, (ep_axis){"epoch", false}));
+  EP_TRY(claim_draw(figure, "measured", NULL, &c[0], false));
+  r->pass = g.all;
+  EP_TRY(ep_claim_note(r, "K(0) has entries of about 1. Larger widths only delay the blow-up."));
+  return wide_notes(r, wide_usual);
+}
+
+static ep_status unbounded(ep_claim_result *r, const wide_setting *s, const wide_size *z,
+                           const ep_run_config *run) {
+  ep_work work = {0};
+  const ep_status st = grows(r, &work, s, z, run);
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status wide_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  static const wide_size sizes[] = {{50, 50, 3, 3, {50, 200, 800}},
+                                    {100, 50, 3, 4, {100, 400, 1600, 6400}},
+                                    {1000, 50, 5, 5, {100, 300, 1000, 3000, 10000}}};
+  return unbounded(
+      r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .similarity = "dot"},
+      &sizes[size], run);
+}
+
+ep_status wide_fig5m(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  const wide_setting s = {
+      .data = wide_images(size), .rate = 1, .track = "ntk", .similarity = "dot", .depth = 3};
+  return unbounded(r, &s, &deep_sizes[size], run);
+}
+
+/* ---- Prop. 10: one dimension, one output, linear, dot: everything in closed form */
+
+typedef struct {
+  double C, alpha, beta, blow_up;
+} closed_form;
+
+/* P = mean(v^2 + w^2), S = mean(vw), alpha = P(0)^2/4 - S(0)^2,
+ * beta = (P(0) - 2 sqrt(alpha)) / (P(0) + 2 sqrt(alpha)), t* = log(1/beta) / (8 C sqrt(alpha)) */
+static closed_form closed_form_of(double *P0, const ep_net *start, double C) {
+  double P = 0, S = 0;
+  const ptrdiff_t M = start->W.rows;
+  for (ptrdiff_t m = 0; m < M; m++) {
+    const double v = ep_get(&start->V[0], m, 0), w = ep_get(&start->W, m, 0);
+    P += (v * v + w * w) / (double)M;
+    S += v * w / (double)M;
+  }
+  const double alpha = P * P / 4 - S * S, beta = (P - 2 * sqrt(alpha)) / (P + 2 * sqrt(alpha));
+  *P0 = P;
+  return (closed_form){C, alpha, beta, log(1 / beta) / (8 * C * sqrt(alpha))};
+}
+
+/* P(t) = 2 sqrt(alpha) (1 + beta e^{8 C sqrt(alpha) t}) / (1 - beta e^{8 C sqrt(alpha) t}) */
+static double P_at(const closed_form *k, double t) {
+  const double e = k->beta * exp(8 * k->C * sqrt(k->alpha) * t);
+  return 2 * sqrt(k->alpha) * (1 + e) / (1 - e);
+}
+
+/* one anchor x = 1, its positive 1 and its negative -0.5: C = x (x+ - x-) = 1.5 */
+static ep_status line_points(ep_points *p) {
+  EP_TRY(ep_mat_new(&p->X, EP_DOUBLE, 2, 1));
+  EP_TRY(ep_pairs_new(&p->pairs, 1, 2, 2, false));
+  *ep_d(&p->X, 0, 0) = 1;
+  *ep_d(&p->X, 1, 0) = -0.5;
+  p->pairs.start[1] = 2;
+  p->pairs.partner[1] = 1; /* the positive is the anchor itself */
+  p->pairs.sign[0] = 1;
+  p->pairs.sign[1] = -1;
+  return EP_OK;
+}
+
+static ep_status draw_P(ep_claim_result *r, const wide_fit *f, const closed_form *k, double P0,
+                        double *worst) {
+  enum { POINTS = 60 };
+  json_t *figure;
+  double t[POINTS], measured[POINTS], theory[POINTS];
+  const double step = f->setup->fit.rate;
+  *worst = 0;
+  for (int i = 0; i < POINTS; i++) {
+    const ptrdiff_t row = (ptrdiff_t)(0.95 * k->blow_up / step * i / (POINTS - 1));
+    t[i] = step * (double)row;
+    measured[i] = P0 + wide_history(&f->info, "ntk_max", row); /* K(1, 1; t) = P(t) */
+    theory[i] = P_at(k, t[i]);
+    *worst = fmax(*worst, fabs(measured[i] / theory[i] - 1));
+  }
+  EP_TRY(claim_figure(&figure, r, "kernel", EP_FIGURE_LINE, "The kernel in one dimension",
+                      "P(t) by gradient descent lies on the closed form up to the blow-up.",
+                      (ep_axis){"time", false}, (ep_axis){"P(t) = K(1, 1; t)", true}));
+  EP_TRY(ep_figure_add(figure,
+                       &(ep_series){.name = "descent", .count = POINTS, .x = t, .y = measured}));
+  return ep_figure_add(
+      figure,
+      &(ep_series){.name = "closed form", .count = POINTS, .x = t, .y = theory, .dashed = true});
+}
+
+static ep_status prop10(ep_claim_result *r, wide_fit *f, const ep_run_config *run) {
+  double P0, worst;
+  strcpy(f->setup->run.precision, "double");
+  EP_TRY(line_points(&f->points));
+  EP_TRY(wide_start(f));
+  const closed_form k = closed_form_of(&P0, &f->start.net, 1.5);
+  f->setup->fit.rate = 1e-4 * k.blow_up;
+  f->setup->fit.epochs = 12000;
+  f->setup->fit.track_every = 1;
+  EP_TRY(ep_fit(&f->model, &f->info, &f->points, f->setup));
+  EP_TRY(draw_P(r, f, &k, P0, &worst));
+  const double seen = wide_diverged(f) ? f->setup->fit.rate * (double)f->info.epochs : NAN;
+  EP_TRY(ep_claim_measure(r, "blow_up_time", seen));
+  EP_TRY(ep_claim_measure(r, "blow_up_time_closed_form", k.blow_up));
+  EP_TRY(ep_claim_measure(r, "blow_up_error", fabs(seen / k.blow_up - 1)));
+  EP_TRY(ep_claim_measure(r, "largest_error_of_P", worst));
+  r->pass = fabs(seen / k.blow_up - 1) <= 0.01 && worst <= 0.01;
+  (void)run;
+  return ep_claim_note(r,
+                       "x = x+ = 1, x- = -1/2, M = 100, double precision, steps of 1e-4 of the "
+                       "blow-up time; P(t) compared until 0.95 of it.");
+}
+
+ep_status wide_prop10(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  const wide_setting s = {
+      .activation = "linear", .similarity = "dot", .track = "ntk", .outputs = 1};
+  wide_fit f;
+  (void)size;
+  ep_status st = wide_setup_only(&f, &s, &(wide_size){.epochs = 1}, 100, run->seed, run);
+  if (!st) st = prop10(r, &f, run);
+  wide_free(&f);
+  return st;
+}
+
+/* ---- Prop. 18: two equal columns of W(0) */
+
+static void copy_column(const ep_mat *W) {
+  for (ptrdiff_t m = 0; m < W->rows; m++) ep_set(W, m, 1, ep_get(W, m, 0));
+}
+
+/* largest |f_0 - f_1| over the largest |f_0|, and how far f went */
+static ep_status twins(double *apart, wide_fit *f) {
+  ep_mat E = {0};
+  double top = 0, worst = 0;
+  ep_status st = wide_start(f);
+  if (!st) copy_column(&f->start.net.W);
+  if (!st) st = wide_train_from_start(f);
+  if (!st) st = wide_embed(&E, f, &f->model, &f->points.X);
+  for (ptrdiff_t i = 0; !st && i < E.rows; i++) {
+    top = fmax(top, fabs(ep_get(&E, i, 0)));
+    worst = fmax(worst, fabs(ep_get(&E, i, 0) - ep_get(&E, i, 1)));
+  }
+  ep_mat_free(&E);
+  *apart = worst / top;
+  return st;
+}
+
+ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  static const wide_size sizes[] = {
+      {30, 50, 1, 1, {100}}, {100, 200, 1, 1, {400}}, {1000, 500, 1, 1, {1000}}};
+  static const char *const similarity[] = {"cosine", "dot"};
+  ep_run_config in_double = *run;
+  strcpy(in_double.precision, "double");
+  r->pass = true;
+  for (int k = 0; k < 2; k++) {
+    const wide_setting s = {
+        .data = wide_images(size), .similarity = similarity[k], .rate = k ? 0.1 : 1};
+    wide_fit f;
+    double apart = NAN;
+    char name[64];
+    ep_status st = wide_begin(&f, &s, &sizes[size], sizes[size].width[0], run->seed, &in_double);
+    if (!st) st = twins(&apart, &f);
+    const double moved = wide_history(&f.info, "loss", -1) - wide_history(&f.info, "loss", 0);
+    wide_free(&f);
+    EP_TRY(st);
+    snprintf(name, sizeof name, "%s_outputs_apart", similarity[k]);
+    EP_TRY(ep_claim_measure(r, name, apart));
+    snprintf(name, sizeof name, "%s_loss_fell_by", similarity[k]);
+    EP_TRY(ep_claim_measure(r, name, -moved));
+    r->pass = r->pass && apart <= 1e-12 && moved < 0;
+  }
+  return ep_claim_note(r,
+                       "Double precision; dot with rate 0.1, so that it does not blow up at once.");
+}
+
+/* ---- Lemmas 7, 8, 11, 12, 16, 17, Theorem 13 */
+
+static ep_status bounds_of(ep_claim_result *r, wide_fit *f, const char *label, bool *all) {
+  const ep_bound_run run = {&f->start.net, &f->model.net, &f->points, f->setup, f->info.epochs};
+  ep_bound_result rows[EP_BOUNDS];
+  char name[128];
+  EP_TRY(ep_bounds_check(rows, &run));
+  for (int i = 0; i < EP_BOUNDS; i++) {
+    if (rows[i].why) continue;
+    snprintf(name, sizeof name, "%s %s log10_bound", label, rows[i].bound->name);
+    EP_TRY(ep_claim_measure(r, name, rows[i].log10_bound));
+    snprintf(name, sizeof name, "%s %s log10_measured", label, rows[i].bound->name);
+    EP_TRY(ep_claim_measure(r, name, log10(rows[i].measured.value)));
+    *all = *all && rows[i].holds;
+    if (rows[i].holds) continue;
+    snprintf(name, sizeof name, "%s: %s does not hold.", label, rows[i].bound->name);
+    EP_TRY(ep_claim_note(r, name));
+  }
+  return EP_OK;
+}
+
+ep_status wide_bounds(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  static const wide_size sizes[] = {{30, 100, 1, 2, {100, 400}},
+                                    {100, 500, 2, 3, {100, 400, 1600}},
+                                    {1000, 500, 3, 3, {100, 1000, 10000}}};
+  static const char *const methods[] = {"gd", "grassmann"}, *const phi[] = {"tanh", "erf"};
+  const wide_size *z = &sizes[size];
+  r->pass = true;
+  for (int m = 0; m < 2; m++)
+    for (int a = 0; a < 2; a++)
+      for (int w = 0; w < z->widths; w++)
+        for (int k = 0; k < z->seeds; k++) {
+          const wide_setting s = {
+              .data = wide_images(size), .method = methods[m], .activation = phi[a], .rate = 1};
+          wide_fit f;
+          char label[64];
+          snprintf(label, sizeof label, "%s %s M=%ld seed %ld", methods[m], phi[a], z->width[w],
+                   run->seed + k);
+          EP_TRY(ep_watch_step("bounds", 2 * m + a, 4));
+          ep_status st = wide_begin(&f, &s, z, z->width[w], run->seed + k, run);
+          if (!st) st = wide_train(&f);
+          if (!st) st = bounds_of(r, &f, label, &r->pass);
+          wide_free(&f);
+          EP_TRY(st);
+        }
+  return ep_claim_note(
+      r,
+      "Each bound with the norm of x that its proof needs; for smooth activations only (relu "
+      "has no second derivative). They hold and are loose, most of them by many orders.");
+}

@@ -1,0 +1,301 @@
+/* Fits over widths and seeds for WIDE's claims. */
+#include "study/wide.h"
+
+#include "core/mem.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *wide_images(ep_claim_size size) { return size == EP_CLAIM_PAPER ? "mnist" : "digits"; }
+
+const char *const wide_usual[] = {
+    "Images on the unit sphere, positives by crops, one random negative, linear loss, delta 0.01, "
+    "full batch, N(0, 1) weights, first layer not scaled; kernels at 20 points, all outputs.",
+    NULL};
+
+/* ---- one fit */
+
+static void put_name(char *to, size_t size, const char *text) {
+  if (text) snprintf(to, size, "%s", text);
+}
+#define PUT(field, text) put_name(field, sizeof field, text)
+
+static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long width, long seed,
+                   const ep_run_config *run) {
+  ep_setup_default(u);
+  u->run = *run;
+  u->run.progress = NULL;
+  u->run.seed = seed;
+  PUT(u->data.data, s->data ? s->data : "digits");
+  PUT(u->pair.pairs, s->pairs);
+  PUT(u->fit.method, s->method);
+  PUT(u->fit.track, s->track);
+  PUT(u->objective.loss, s->loss);
+  PUT(u->objective.similarity, s->similarity);
+  PUT(u->net.activation, s->activation);
+  u->data.samples = z->anchors;
+  u->net.width = width;
+  if (s->depth) u->net.depth = s->depth;
+  if (s->outputs) u->net.outputs = s->outputs;
+  if (s->rate > 0) u->fit.rate = s->rate;
+  if (s->patience) u->fit.patience = s->patience;
+  u->fit.tolerance = s->tolerance;
+  u->fit.epochs = z->epochs;
+  u->fit.track_every = z->epochs > 25 ? z->epochs / 25 : 1;
+  /* an interrupted claim starts again: what the fit saves then is thrown away */
+  const char *folder = getenv("TMPDIR");
+  snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%s/eigenpair-%ld.npz",
+           folder ? folder : "/tmp", (long)getpid());
+}
+
+ep_status wide_setup_only(wide_fit *f, const wide_setting *s, const wide_size *z, long width,
+                          long seed, const ep_run_config *run) {
+  *f = (wide_fit){.setup = ep_alloc(1, sizeof *f->setup), .run = run};
+  EP_CHECK(f->setup, EP_ERR_NOMEM, "no memory for a setup");
+  set_up(f->setup, s, z, width, seed, run);
+  return EP_OK;
+}
+
+ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, long width, long seed,
+                     const ep_run_config *run) {
+  ep_objective o;
+  EP_TRY(wide_setup_only(f, s, z, width, seed, run));
+  EP_TRY(ep_objective_parse(&o, &f->setup->objective));
+  return ep_points_load(&f->points, &f->setup->data, &f->setup->pair,
+                        ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run);
+}
+
+static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points,
+                     const ep_setup *setup) {
+  const ep_status st = ep_fit(model, info, points, setup);
+  if (st == EP_ERR_INTERRUPTED) unlink(setup->files.checkpoint);
+  return st;
+}
+
+ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, const char *method,
+                         long epochs) {
+  ep_setup *setup = ep_alloc(1, sizeof *setup);
+  EP_CHECK(setup, EP_ERR_NOMEM, "no memory for a setup");
+  *setup = *f->setup;
+  PUT(setup->fit.method, method);
+  setup->fit.track[0] = '\0';
+  setup->fit.epochs = epochs;
+  const ep_status st = fit(model, info, &f->points, setup);
+  ep_release(setup);
+  return st;
+}
+
+ep_status wide_start(wide_fit *f) {
+  ep_fit_info none = {0};
+  const ep_status st = wide_fit_again(&f->start, &none, f, NULL, 0);
+  ep_fit_info_free(&none);
+  return st;
+}
+
+ep_status wide_train_from_start(wide_fit *f) {
+  ep_opt_TEXT *init = &f->setup->net.init;
+  snprintf(*init, sizeof *init, "%.1000s.start.npz", f->setup->files.checkpoint);
+  ep_status st = ep_model_save(*init, &f->start);
+  if (!st) st = fit(&f->model, &f->info, &f->points, f->setup);
+  unlink(*init);
+  (*init)[0] = '\0';
+  return st;
+}
+
+ep_status wide_train(wide_fit *f) {
+  EP_TRY(wide_start(f));
+  return fit(&f->model, &f->info, &f->points, f->setup);
+}
+
+void wide_free(wide_fit *f) {
+  ep_release(f->setup);
+  ep_points_free(&f->points);
+  ep_model_free(&f->start);
+  ep_model_free(&f->model);
+  ep_fit_info_free(&f->info);
+  *f = (wide_fit){0};
+}
+
+ep_status wide_embed(ep_mat *E, const wide_fit *f, const ep_model *model, const ep_mat *X) {
+  EP_TRY(ep_mat_new(E, X->prec, X->rows, ep_model_outputs(model)));
+  return ep_model_embed(E, model, X, ep_run_memory(f->run) - (double)ep_memory_current());
+}
+
+bool wide_diverged(const wide_fit *f) { return f->info.outcome == EP_DIVERGED; }
+
+static int column_of(const ep_history *h, const char *column) {
+  int c = 0;
+  while (c < h->columns && strcmp(h->name[c], column) != 0) c++;
+  return c;
+}
+
+double wide_history(const ep_fit_info *info, const char *column, ptrdiff_t row) {
+  const ep_history *h = &info->history;
+  const int c = column_of(h, column);
+  if (c == h->columns || h->rows == 0) return NAN;
+  return h->value[(row < 0 ? h->rows - 1 : row) * h->columns + c];
+}
+
+/* ---- all of them */
+
+static ep_status one(double *out, const wide_setting *s, const wide_size *z, long width, long seed,
+                     wide_measure *measure, void *user, const ep_run_config *run) {
+  wide_fit f;
+  ep_status st = wide_begin(&f, s, z, width, seed, run);
+  if (!st) st = wide_train(&f);
+  if (!st) st = measure(out, &f, seed == run->seed, user);
+  wide_free(&f);
+  return st;
+}
+
+/* a run costs about as its width */
+ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const wide_setting *s,
+                     const wide_size *z, wide_measure *measure, void *user,
+                     const ep_run_config *run) {
+  double done = 0, all = 0, out[16];
+  for (int w = 0; w < z->widths; w++) all += (double)z->width[w] * z->seeds;
+  for (int q = 0; q < quantities; q++)
+    EP_TRY(claim_curve_new(&curves[q], work, z->widths, z->seeds));
+  for (int w = 0; w < z->widths; w++)
+    for (int k = 0; k < z->seeds; k++) {
+      EP_TRY(ep_watch_step("widths", done, all));
+      EP_TRY(one(out, s, z, z->width[w], run->seed + k, measure, user, run));
+      for (int q = 0; q < quantities; q++) {
+        curves[q].x[w] = (double)z->width[w];
+        *claim_at(&curves[q], w, k) = out[q];
+      }
+      done += (double)z->width[w];
+    }
+  return EP_OK;
+}
+
+/* ---- laws and figures */
+
+ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c) {
+  double median[WIDE_WIDTHS];
+  char full[96];
+  *law = claim_law(c);
+  for (ptrdiff_t i = 0; i < c->count; i++) median[i] = claim_median(c, i);
+  EP_TRY(ep_claim_measure_all(r, "widths", c->x, c->count));
+  EP_TRY(ep_claim_measure_all(r, name, median, c->count));
+  snprintf(full, sizeof full, "%s_exponent", name);
+  EP_TRY(ep_claim_measure(r, full, law->exponent));
+  snprintf(full, sizeof full, "%s_exponent_low", name);
+  EP_TRY(ep_claim_measure(r, full, law->low));
+  snprintf(full, sizeof full, "%s_exponent_high", name);
+  return ep_claim_measure(r, full, law->high);
+}
+
+ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
+                            const char *title, const char *alt, const char *y) {
+  return claim_figure(figure, r, name, EP_FIGURE_LINE, title, alt, (ep_axis){"width M", true},
+                      (ep_axis){y, true});
+}
+
+ep_status wide_slope(json_t *figure, const claim_curve *c) {
+  double y[WIDE_WIDTHS];
+  for (ptrdiff_t i = 0; i < c->count; i++) y[i] = claim_median(c, 0) * sqrt(c->x[0] / c->x[i]);
+  return ep_figure_add(
+      figure,
+      &(ep_series){.name = "slope -1/2", .count = c->count, .x = c->x, .y = y, .dashed = true});
+}
+
+ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
+                         double scale) {
+  const ep_history *h = &f->info.history;
+  const int c = column_of(h, column);
+  const long every = f->setup->fit.track_every;
+  char name[64];
+  double *x, *y;
+  ptrdiff_t n = 0;
+  ep_work work = {0};
+  ep_status st = ep_work_get(&work, &x, h->rows, sizeof *x);
+  if (!st) st = ep_work_get(&work, &y, h->rows, sizeof *y);
+  for (ptrdiff_t row = 1; !st && c < h->columns && row < h->rows; row++) {
+    if (row % every != 0 && row != h->rows - 1) continue; /* between two looks */
+    x[n] = h->value[row * h->columns];
+    y[n++] = scale * h->value[row * h->columns + c];
+  }
+  snprintf(name, sizeof name, "M = %ld", f->setup->net.width);
+  if (!st && n > 0)
+    st = ep_figure_add(figure,
+                       &(ep_series){.name = name, .panel = panel, .count = n, .x = x, .y = y});
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status wide_notes(ep_claim_result *r, const char *const *notes) {
+  for (; *notes; notes++) EP_TRY(ep_claim_note(r, *notes));
+  return EP_OK;
+}
+
+/* ---- drift of a column of the history */
+
+typedef struct {
+  const char *column, *panel;
+  json_t *time;
+  int diverged;
+} following;
+
+/* exponent of the drift over time, in the last three quarters of the epochs */
+static double over_time(const ep_fit_info *info, const char *column) {
+  enum { MOST = 256 };
+  double x[MOST], y[MOST];
+  const ptrdiff_t rows = info->history.rows, first = rows / 4 > 0 ? rows / 4 : 1;
+  const ptrdiff_t step = (rows - first) / MOST + 1;
+  ptrdiff_t n = 0;
+  for (ptrdiff_t row = first; row < rows; row += step, n++) {
+    x[n] = (double)row;
+    y[n] = wide_history(info, column, row);
+  }
+  return ep_power_law_fit(x, y, n).exponent;
+}
+
+static ep_status measure_drift(double *out, wide_fit *f, bool first_seed, void *user) {
+  following *g = user;
+  out[0] = wide_diverged(f) ? NAN : wide_history(&f->info, g->column, -1);
+  out[1] = over_time(&f->info, g->column);
+  g->diverged += wide_diverged(f);
+  return first_seed ? wide_time_line(g->time, f, g->column, g->panel, 1) : EP_OK;
+}
+
+static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const char *prefix,
+                       const char *column, const wide_setting *s, const wide_size *z,
+                       const ep_run_config *run) {
+  claim_curve c[2];
+  json_t *figure;
+  char name[64];
+  following g = {.column = column, .panel = *prefix ? prefix : NULL};
+  snprintf(name, sizeof name, "%s%stime", prefix, *prefix ? "-" : "");
+  EP_TRY(claim_figure(&g.time, r, name, EP_FIGURE_LINE, "Drift over time",
+                      "How far it has moved after so many epochs, a line a width, first seed.",
+                      (ep_axis){"epoch", true}, (ep_axis){column, true}));
+  EP_TRY(wide_sweep(c, 2, work, s, z, measure_drift, &g, run));
+  snprintf(name, sizeof name, "%s%swidth", prefix, *prefix ? "-" : "");
+  EP_TRY(wide_width_figure(&figure, r, name, "Drift against width",
+                           "Drift at the end of training for each width, with the range over "
+                           "seeds, beside a slope of -1/2.",
+                           column));
+  EP_TRY(claim_draw(figure, "measured", NULL, &c[0], false));
+  EP_TRY(wide_slope(figure, &c[0]));
+  snprintf(name, sizeof name, "%s%sdrift", prefix, *prefix ? "_" : "");
+  EP_TRY(wide_law(&out->width, r, name, &c[0]));
+  out->time = claim_worst(&c[1], 0);
+  for (ptrdiff_t i = 1; i < c[1].count; i++) out->time = fmax(out->time, claim_worst(&c[1], i));
+  out->diverged = g.diverged;
+  snprintf(name, sizeof name, "%s%stime_exponent", prefix, *prefix ? "_" : "");
+  EP_TRY(ep_claim_measure(r, name, out->time));
+  snprintf(name, sizeof name, "%s%sdiverged", prefix, *prefix ? "_" : "");
+  return ep_claim_measure(r, name, g.diverged);
+}
+
+ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,
+                           const char *column, const wide_setting *s, const wide_size *z,
+                           const ep_run_config *run) {
+  ep_work work = {0};
+  const ep_status st = drift(out, r, &work, prefix, column, s, z, run);
+  ep_work_free(&work);
+  return st;
+}
