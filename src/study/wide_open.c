@@ -153,7 +153,7 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
   for (int depth = 1; depth <= 4; depth++) {
     const wide_setting s = {.data = wide_images(size), .depth = depth, .rate = 1, .track = "ntk"};
     wide_drift d;
-    char name[16];
+    char name[24];
     snprintf(name, sizeof name, "depth%d", depth);
     EP_TRY(wide_drift_check(&d, r, name, "ntk_max", &s, &sizes[size], run));
     r->pass = r->pass && constant(&d);
