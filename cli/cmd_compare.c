@@ -122,6 +122,8 @@ ep_status cmd_compare(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
+  EP_CHECK(!args_peek(argc, argv, "--width"), EP_ERR_ARG,
+           "compare takes a list of widths: --widths 100,1000");
   EP_CHECK(s.out.out[0], EP_ERR_ARG, "--out is empty; give the report a folder");
   EP_CHECK(!s.base.net.init[0], EP_ERR_ARG,
            "compare draws its own starts: --init does not go with it");

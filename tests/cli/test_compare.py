@@ -111,7 +111,7 @@ def test_the_text(good):
 @pytest.mark.parametrize("args, word", [
     (["--widths", "100,x"], "--widths"), (["--widths", "100,50"], "--widths"), (["--methods", "gd,pda"], "--methods"),
     (["--methods", ""], "--methods"), (["--init", "w.npz"], "--init"), (["--out", ""], "--out"),
-    (["--test", "nowhere.npy"], "nowhere.npy"),
+    (["--test", "nowhere.npy"], "nowhere.npy"), (["--width", 100], "--widths"),
 ])
 def test_refusals(ep, args, word):
     """One line that names the option."""
