@@ -69,7 +69,7 @@ static ep_status embed(setup_embed *s, const ep_model *model, ep_dataset *set, e
            s->data.data, set->X.cols);
   EP_CHECK(!s->embed.labels_out[0] || set->labels, EP_ERR_INPUT, "%s has no labels", s->data.data);
   EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, ep_model_outputs(model)));
-  const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
+  const double memory = ep_run_memory_left(&s->run);
   EP_TRY(ep_model_embed(E, model, &set->X, memory));
   EP_TRY(ep_npy_write(s->embed.out, E));
   if (s->embed.labels_out[0])

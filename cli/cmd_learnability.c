@@ -271,7 +271,7 @@ static ep_status learn(learn_work *w, const setup_learn *s) {
     if (!s->learn.measure) continue;
     EP_TRY(ep_domain_measure(&w->measured[i], i == w->at ? w->T : NULL, w->domain, &w->target, &t,
                              (int)s->learn.measure, (uint64_t)s->run.seed,
-                             ep_run_memory(&s->run) - (double)ep_memory_current()));
+                             ep_run_memory_left(&s->run)));
   }
   return EP_OK;
 }

@@ -119,7 +119,7 @@ static ep_status make_room(ntk_work *w, const setup_ntk *s, int ndim, const ptrd
   const ep_precision prec = ep_run_precision(&s->run);
   double count = 1;
   for (int i = 0; i < ndim; i++) count *= (double)shape[i];
-  const double left = ep_run_memory(&s->run) - (double)ep_memory_current();
+  const double left = ep_run_memory_left(&s->run);
   ptrdiff_t cols = 1;
   for (int i = 1; i < ndim; i++) cols *= shape[i];
   if (count * (double)ep_sizeof(prec) < 0.5 * left) return ep_mat_new(&w->K, prec, shape[0], cols);
@@ -146,7 +146,7 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
   shape[2] = shape[3] = w->model.net.shape.outputs;
   *ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
   EP_TRY(make_room(w, s, *ndim, shape));
-  const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
+  const double memory = ep_run_memory_left(&s->run);
   EP_TRY(ep_ntk_plan(&cost, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory));
   if (s->ntk.explain)
     explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
@@ -223,7 +223,7 @@ static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const ep_model *
            n, p->outputs, bytes / 1048576);
   EP_TRY(ep_mat_new(&w->K, w->x.X.prec, n, cols));
   EP_TRY(ep_mat_new(K2, w->x.X.prec, n, cols));
-  const double memory = ep_run_memory(&s->run) - (double)ep_memory_current();
+  const double memory = ep_run_memory_left(&s->run);
   EP_TRY(ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, NULL, EP_FULL, memory));
   EP_TRY(ep_ntk_empirical(K2, &b->net, &w->x.X, NULL, EP_FULL, memory));
   const ep_drift d = ep_kernel_drift(&w->K, K2);

@@ -18,6 +18,9 @@ typedef struct {
 } ep_eigen_config;
 extern const ep_option ep_eigen_options[];
 
+/* Columns of a block for so many eigenpairs of a problem of that order. */
+ptrdiff_t ep_eigen_block(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order);
+
 /* Y (n x b) = A X (n x b), A symmetric; double. */
 typedef ep_status ep_operator(const ep_mat *Y, const ep_mat *X, void *user);
 

@@ -9,6 +9,7 @@
 #include <eigenpair/analytic.h>
 #include <eigenpair/augment.h>
 #include <eigenpair/network.h>
+#include <eigenpair/objective.h>
 
 const char *ep_features_name(int i); /* dense, patches */
 const char *ep_filters_name(int i);  /* data, gaussian */
@@ -29,6 +30,8 @@ typedef struct {
   bool cosine;
   double delta;
 } ep_psi;
+
+ep_psi ep_psi_of(const ep_objective *objective); /* the similarity that the objective uses */
 
 typedef struct {
   ep_image_shape shape;

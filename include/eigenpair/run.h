@@ -24,7 +24,8 @@ extern const ep_option ep_run_options[];
 
 ep_run_config ep_run_default(void);
 ep_precision ep_run_precision(const ep_run_config *run);
-double ep_run_memory(const ep_run_config *run); /* the cap in bytes, default filled in */
+double ep_run_memory(const ep_run_config *run);      /* the cap in bytes, default filled in */
+double ep_run_memory_left(const ep_run_config *run); /* less what the library holds now */
 /* Sets the threads of our loops and of BLAS; fails if BLAS is not the OpenMP build. */
 ep_status ep_run_start(const ep_run_config *run);
 int ep_run_threads(void);

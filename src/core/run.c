@@ -28,6 +28,10 @@ double ep_run_memory(const ep_run_config *run) {
   return 0.5 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
+double ep_run_memory_left(const ep_run_config *run) {
+  return ep_run_memory(run) - (double)ep_memory_current();
+}
+
 ep_status ep_run_start(const ep_run_config *run) {
   EP_CHECK(openblas_get_parallel() == 2, EP_ERR_NUMERIC,
            "the BLAS found at start is not OpenBLAS with OpenMP (install libopenblas0-openmp)");

@@ -44,6 +44,10 @@ const char *ep_filters_name(int i) {
   return names[i];
 }
 
+ep_psi ep_psi_of(const ep_objective *o) {
+  return (ep_psi){strcmp(ep_objective_similarity(o), "cosine") == 0, o->config.delta};
+}
+
 bool ep_features_are_patches(const ep_feature_config *config) {
   return strncmp(config->features, "patches", 7) == 0;
 }

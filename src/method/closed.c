@@ -14,14 +14,6 @@
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-static ptrdiff_t block_width(const ep_setup *s, ptrdiff_t outputs) {
-  return s->eigen.block > outputs ? s->eigen.block : outputs + 8;
-}
-
-static double room(const ep_setup *s) {
-  return ep_run_memory(&s->run) - (double)ep_memory_current();
-}
-
 /* Single-precision products carry no more than this relative to the largest eigenvalue. */
 ep_eigen_config ep_closed_eigen(const ep_setup *s, ep_precision prec) {
   ep_eigen_config config = s->eigen;
@@ -142,7 +134,7 @@ static ep_status solve_primal(const ep_mat *W, double *lambda, ep_eigen_info *in
            "--path primal takes listed pairs; for --pairs all use free or dual");
   EP_TRY(ep_mat_new(&C, EP_DOUBLE, map->count, map->count));
   const ep_eigen_config config = ep_closed_eigen(s, points->X.prec);
-  ep_status st = covariance(&C, map, points, room(s));
+  ep_status st = covariance(&C, map, points, ep_run_memory_left(&s->run));
   if (!st) st = ep_eigen_matrix(W, lambda, info, &C, &config, (uint64_t)s->run.seed);
   ep_mat_free(&C);
   return st;
@@ -199,13 +191,14 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_features *m
   EP_TRY(ep_work_mat(work, &f->T, prec, p, b));
   EP_TRY(ep_work_mat(work, &f->U, prec, p, b));
   const double basis = sizeof(double) * krylov_numbers(s, (double)map->count, (double)b);
-  return ep_psi_rows_new(&f->rows, work, map, &points->X, true, room(s) - basis);
+  return ep_psi_rows_new(&f->rows, work, map, &points->X, true,
+                         ep_run_memory_left(&s->run) - basis);
 }
 
 static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info,
                             const ep_features *map, const ep_points *points, const ep_setup *s) {
   const ep_eigen_config config = ep_closed_eigen(s, points->X.prec);
-  const ptrdiff_t b = smaller(block_width(s, W->cols), map->count);
+  const ptrdiff_t b = ep_eigen_block(&s->eigen, W->cols, map->count);
   free_operator f = {0};
   ep_work work = {0};
   ep_status st = open_free(&f, &work, map, points, b, s);
@@ -266,7 +259,7 @@ static ep_status dual(ep_work *work, dual_operator *d, const ep_mat *Y, double *
   EP_TRY(ep_mat_cholesky_pivoted(G, d->pivot, &rank, least > 1e-9 ? least : 0));
   if (rank < z) return EP_OK;
   d->R = ep_mat_cols(G, 0, rank);
-  const ptrdiff_t b = smaller(block_width(s, z), rank);
+  const ptrdiff_t b = ep_eigen_block(&s->eigen, z, rank);
   EP_TRY(ep_work_mat(work, &d->T, EP_DOUBLE, p, b));
   EP_TRY(ep_work_mat(work, &d->U, EP_DOUBLE, p, b));
   EP_TRY(ep_work_mat(work, &Z, EP_DOUBLE, rank, z));
@@ -322,7 +315,7 @@ static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep
   ep_psi_rows rows;
   ep_mat Psi, G, g, Y;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
-  EP_TRY(ep_psi_rows_new(&rows, work, map, &points->X, true, room(s)));
+  EP_TRY(ep_psi_rows_new(&rows, work, map, &points->X, true, ep_run_memory_left(&s->run)));
   EP_CHECK(ep_psi_rows_all_kept(&rows), EP_ERR_ARG,
            "--path dual keeps the features of all points; they do not fit --memory");
   EP_TRY(all_rows(&Psi, &rows));
@@ -361,7 +354,8 @@ static void estimate(ep_plan *plan, const ep_features *map, const ep_points *poi
                n = (double)points->pairs.anchors;
   const double links = (double)points->pairs.start[points->pairs.anchors], w = (double)b;
   const double size = (double)ep_sizeof(points->X.prec), twice = size < 8 ? 2 : 1;
-  const double each = ep_features_flops(map), memory = room(s), all = p * m * size;
+  const double each = ep_features_flops(map), memory = ep_run_memory_left(&s->run),
+               all = p * m * size;
   const double block = 4 * fmin(256, p) * m * size; /* at least; more where there is room */
   plan->bytes[EP_PRIMAL] = m * m * (size + 8) + 2 * block;
   const double spare = memory - plan->bytes[EP_PRIMAL];
@@ -385,7 +379,7 @@ ep_status ep_plan_make(ep_plan *plan, const ep_features *map, const ep_points *p
   int asked;
   *plan = (ep_plan){.path = EP_FREE};
   EP_TRY(ep_options_name(&asked, NULL, "--path", s->closed.path, ep_path_name));
-  estimate(plan, map, points, smaller(block_width(s, outputs), map->count), s);
+  estimate(plan, map, points, ep_eigen_block(&s->eigen, outputs, map->count), s);
   for (int k = 0; k < EP_PATHS; k++)
     if (plan->fits[k] && plan->flops[k] < plan->flops[plan->path]) plan->path = k;
   if (asked > 0) plan->path = asked - 1;
@@ -426,7 +420,7 @@ ep_status ep_closed_psi(ep_psi *psi, const ep_setup *s) {
       strcmp(s->objective.loss, "softmax") && strcmp(s->objective.loss, "ntxent")
           ? "its closed form in --method whitened"
           : "no closed form");
-  *psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, s->objective.delta};
+  *psi = ep_psi_of(&o);
   return EP_OK;
 }
 

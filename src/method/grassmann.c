@@ -106,7 +106,7 @@ static ep_status iterate_loss(ep_training *t, double *loss, bool gradient) {
  * is in psi, so similarities are products of the outputs. */
 static ep_status objective(ep_training *t, ep_psi *psi) {
   ep_objective_config config = t->setup->objective;
-  *psi = (ep_psi){strcmp(ep_objective_similarity(&t->objective), "cosine") == 0, config.delta};
+  *psi = ep_psi_of(&t->objective);
   EP_CHECK(strcmp(config.loss, "barlow") != 0 && strcmp(config.loss, "vicreg") != 0, EP_ERR_ARG,
            "loss %s changes when outputs are rotated: it has no descent with W'W = I; use gd or "
            "whitened",

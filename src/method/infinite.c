@@ -10,16 +10,11 @@
 
 #include <eigenpair/random.h>
 #include <math.h>
-#include <omp.h>
-
-static double room(const ep_setup *s) {
-  return ep_run_memory(&s->run) - (double)ep_memory_current();
-}
 
 /* how many landmarks: all points if --landmarks leaves it open and the Gram matrix and its eigenvectors fit */
 static ptrdiff_t landmarks(const ep_points *points, const ep_setup *s) {
   const ptrdiff_t p = points->X.rows;
-  const double most = sqrt(room(s) / (2.5 * sizeof(double)));
+  const double most = sqrt(ep_run_memory_left(&s->run) / (2.5 * sizeof(double)));
   if (s->closed.landmarks > 0) return s->closed.landmarks < p ? s->closed.landmarks : p;
   return most < (double)p ? (ptrdiff_t)most / 2 + 1 : p;
 }
@@ -45,7 +40,7 @@ static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const 
   double *lambda;
   ptrdiff_t positive = 0;
   ep_eigen_info eigen = {0};
-  EP_CHECK((double)p * (double)p * sizeof(double) <= room(s), EP_ERR_ARG,
+  EP_CHECK((double)p * (double)p * sizeof(double) <= ep_run_memory_left(&s->run), EP_ERR_ARG,
            "the Gram matrix of %td points does not fit --memory: use --landmarks", p);
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, p, z));
@@ -152,7 +147,6 @@ static ep_status nystrom(ep_work *work, ep_model *model, ep_fit_info *info, ep_f
 
 ep_status ep_fit_infinite(ep_model *model, ep_fit_info *info, const ep_points *points,
                           const ep_setup *setup) {
-  const double clock = omp_get_wtime();
   ep_features map = {0};
   ep_work work = {0};
   EP_TRY(ep_closed_psi(&model->psi, setup));
@@ -168,6 +162,5 @@ ep_status ep_fit_infinite(ep_model *model, ep_fit_info *info, const ep_points *p
   }
   ep_work_free(&work);
   ep_features_free(&map);
-  info->seconds = omp_get_wtime() - clock;
   return st;
 }

@@ -2,6 +2,7 @@
 #include "method/methods.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -123,7 +124,7 @@ bool ep_method_is_closed(const char *name) {
 static ep_status similarity(ep_psi *psi, const ep_setup *setup) {
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &setup->objective));
-  *psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, setup->objective.delta};
+  *psi = ep_psi_of(&o);
   return EP_OK;
 }
 
@@ -144,7 +145,10 @@ ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
            "method %s has no epochs: --track and --resume do not go with it", methods[which].name);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
+  const double clock = omp_get_wtime();
   ep_status st = methods[which].fit(model, info, points, setup);
+  if (methods[which].closed)
+    info->seconds = omp_get_wtime() - clock; /* others count over resumes */
   if (!st) st = note_shape(model);
   if (st) ep_model_free(model);
   return st;

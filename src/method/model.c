@@ -105,9 +105,8 @@ static ep_status read_psi(ep_model *out, const ep_setup *setup) {
   const json_t *cosine = json_object_get(out->config, "cosine");
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &setup->objective));
-  out->psi.cosine =
-      cosine ? json_is_true(cosine) : strcmp(ep_objective_similarity(&o), "cosine") == 0;
-  out->psi.delta = setup->objective.delta;
+  out->psi = ep_psi_of(&o);
+  if (cosine) out->psi.cosine = json_is_true(cosine);
   return EP_OK;
 }
 

@@ -5,7 +5,6 @@
 #include "method/methods.h"
 
 #include <math.h>
-#include <omp.h>
 
 /* The features that the options name: a random network's (model->net) or patches (taken into the model at the end). */
 ep_status ep_closed_features(ep_features *map, ep_model *model, const ep_points *points, ep_psi psi,
@@ -49,7 +48,6 @@ static ep_status solve(ep_work *work, ep_model *model, ep_fit_info *info, ep_fea
 
 ep_status ep_fit_pca(ep_model *model, ep_fit_info *info, const ep_points *points,
                      const ep_setup *setup) {
-  const double clock = omp_get_wtime();
   ep_features map = {0};
   ep_work work = {0};
   ep_psi psi;
@@ -58,6 +56,5 @@ ep_status ep_fit_pca(ep_model *model, ep_fit_info *info, const ep_points *points
   if (!st) st = solve(&work, model, info, &map, points, setup);
   ep_work_free(&work);
   ep_features_free(&map);
-  info->seconds = omp_get_wtime() - clock;
   return st;
 }

@@ -122,7 +122,7 @@ static ep_status remember_features(ep_training *t) {
   struct ep_trackers *k = t->trackers;
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &t->setup->objective));
-  k->psi = (ep_psi){strcmp(ep_objective_similarity(&o), "cosine") == 0, o.config.delta};
+  k->psi = ep_psi_of(&o);
   const ep_features map = ep_features_dense(t->net, k->psi);
   return ep_feature_drift_new(&k->drift, &map, &t->X, &t->points->pairs, ep_training_memory(t));
 }

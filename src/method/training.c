@@ -95,7 +95,7 @@ double ep_training_memory(const ep_training *t) {
   const double loss = t->loss.value
                           ? t->loss.memory
                           : ep_objective_memory(&t->objective, &t->points->pairs, t->F.cols);
-  return ep_run_memory(&t->setup->run) - (double)ep_memory_current() - loss;
+  return ep_run_memory_left(&t->setup->run) - loss;
 }
 
 /* ---- one evaluation, one step */

@@ -11,7 +11,6 @@
 #include "method/methods.h"
 
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 /* ---- covariances */
@@ -144,9 +143,8 @@ static ep_status generalised(ep_work *work, const ep_mat *W, double *lambda, ep_
                              const ep_mat *A, const ep_mat *L, ep_precision prec,
                              const ep_setup *s) {
   const ep_eigen_config config = ep_closed_eigen(s, prec);
-  const ptrdiff_t z = W->cols, wide = s->eigen.block > z ? s->eigen.block : z + 8;
   whitening w = {A, L, {0}};
-  EP_TRY(ep_work_mat(work, &w.T, EP_DOUBLE, W->rows, wide < W->rows ? wide : W->rows));
+  EP_TRY(ep_work_mat(work, &w.T, EP_DOUBLE, W->rows, ep_eigen_block(&config, W->cols, W->rows)));
   EP_TRY(ep_eigen_largest(W, lambda, eigen, apply, &w, &config, (uint64_t)s->run.seed));
   ep_mat_solve_triangular(W, L, EP_T);
   ep_eigen_signs(W);
@@ -159,7 +157,7 @@ static ep_status check_memory(const ep_features *map, const ep_points *points, c
   const double m = (double)map->count, size = (double)ep_sizeof(points->X.prec);
   const double need = m * m * (2 * size + 16) + 2 * 2048 * m * size +
                       8 * m * (double)(s->net.outputs + 8) * (2 * (double)s->eigen.krylov + 5);
-  EP_CHECK(need <= ep_run_memory(&s->run) - (double)ep_memory_current(), EP_ERR_ARG,
+  EP_CHECK(need <= ep_run_memory_left(&s->run), EP_ERR_ARG,
            "two covariances of %td features take %.0f MiB, more than --memory", map->count,
            ceil((need + (double)ep_memory_current()) / 1048576));
   return EP_OK;
@@ -223,7 +221,6 @@ static ep_status features(ep_features *map, ep_model *model, const ep_points *po
 
 ep_status ep_fit_whitened(ep_model *model, ep_fit_info *info, const ep_points *points,
                           const ep_setup *setup) {
-  const double clock = omp_get_wtime();
   ep_features map = {0};
   ep_work work = {0};
   const ep_psi psi = {strcmp(setup->objective.similarity, "cosine") == 0, setup->objective.delta};
@@ -234,6 +231,5 @@ ep_status ep_fit_whitened(ep_model *model, ep_fit_info *info, const ep_points *p
   if (!st) st = solve(&work, model, info, &map, points, setup);
   ep_work_free(&work);
   ep_features_free(&map);
-  info->seconds = omp_get_wtime() - clock;
   return st;
 }

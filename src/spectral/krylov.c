@@ -205,8 +205,9 @@ static ep_status largest(krylov *k, ep_work *work, const ep_mat *V, double *lamb
   return iterate(k, work, V, lambda, config, seed);
 }
 
-static ptrdiff_t block_width(const ep_eigen_config *config, ptrdiff_t wanted) {
-  return config->block > wanted ? config->block : wanted + 8;
+ptrdiff_t ep_eigen_block(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order) {
+  const ptrdiff_t block = config->block > wanted ? config->block : wanted + 8;
+  return block < order ? block : order;
 }
 
 ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
@@ -215,8 +216,7 @@ ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info,
   *info = (ep_eigen_info){.next = NAN};
   EP_CHECK(wanted >= 1 && wanted <= n && V->prec == EP_DOUBLE, EP_ERR_ARG,
            "%td eigenpairs of a problem of order %td", wanted, n);
-  ptrdiff_t block = block_width(config, wanted);
-  if (block > n) block = n;
+  const ptrdiff_t block = ep_eigen_block(config, wanted, n);
   krylov k = {.block = block, .wanted = wanted, .A = A, .user = user, .info = info};
   ep_work work = {0};
   const ep_status st = largest(&k, &work, V, lambda, config, seed);
@@ -258,7 +258,7 @@ static ep_status dense(ep_work *work, const ep_mat *V, double *lambda, ep_eigen_
 ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
                           const ep_eigen_config *config, uint64_t seed) {
   enum { SMALL = 400 };
-  if (A->rows > SMALL && A->rows > 4 * block_width(config, V->cols))
+  if (A->rows > SMALL && A->rows > 4 * ep_eigen_block(config, V->cols, A->rows))
     return ep_eigen_largest(V, lambda, info, apply_matrix, (void *)A, config, seed);
   EP_CHECK(V->cols >= 1 && V->cols <= A->rows, EP_ERR_ARG,
            "%td eigenpairs of a problem of order %td", V->cols, A->rows);

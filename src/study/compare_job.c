@@ -93,10 +93,6 @@ static ep_status judge(json_t *entry, const ep_model *m, const ep_job *job, doub
   return st;
 }
 
-static double memory_left(const stage *s) {
-  return ep_run_memory(&s->job->base->run) - (double)ep_memory_current();
-}
-
 /* s->setup for a method; everything else as the options say */
 static void set(stage *s, const char *method) {
   *s->setup = *s->job->base;
@@ -134,7 +130,7 @@ static ep_status run(stage *s, ep_model *m, ep_fit_info *info, const char *name)
   EP_TRY(ep_json_put(entry, "epochs", json_integer(info->epochs)));
   EP_TRY(ep_json_put(entry, "seconds", json_real(info->seconds)));
   EP_TRY(ep_json_put(entry, "memory", json_real((double)ep_memory_peak())));
-  return judge(entry, m, s->job, memory_left(s));
+  return judge(entry, m, s->job, ep_run_memory_left(&s->job->base->run));
 }
 
 /* the theory's bounds on this run, beside what was measured; `setup` is still that of the fit */
@@ -204,7 +200,7 @@ static ep_status difference(json_t *out, const char *name, const ep_mat *A, cons
 
 static ep_status embed_points(ep_mat *F, const stage *s, const ep_model *m) {
   EP_TRY(ep_mat_new(F, s->job->points->X.prec, s->job->points->X.rows, ep_model_outputs(m)));
-  return ep_model_embed(F, m, &s->job->points->X, memory_left(s));
+  return ep_model_embed(F, m, &s->job->points->X, ep_run_memory_left(&s->job->base->run));
 }
 
 /* ---- training and the frozen kernel */
@@ -219,7 +215,8 @@ static ep_status kernel_size(double *size, const stage *s) {
   EP_TRY(ep_net_start(&net, &s->setup->net, X.cols, (uint64_t)s->job->seed, X.prec));
   const ptrdiff_t z = net.shape.outputs;
   ep_status st = ep_mat_new(&K, X.prec, X.rows, X.rows * z * z);
-  if (!st) st = ep_ntk_empirical(&K, &net, &X, NULL, EP_FULL, memory_left(s));
+  if (!st)
+    st = ep_ntk_empirical(&K, &net, &X, NULL, EP_FULL, ep_run_memory_left(&s->job->base->run));
   if (!st) *size = sqrt(ep_mat_norm2(&K));
   ep_mat_free(&K);
   ep_net_free(&net);

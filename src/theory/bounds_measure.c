@@ -12,14 +12,10 @@ static ep_mat all_of_V(const ep_net *net) {
   return ep_mat_cols(&net->theta, 0, net->theta.cols - net->W.rows * net->W.cols);
 }
 
-static double room(const ep_bound_run *run) {
-  return ep_run_memory(&run->setup->run) - (double)ep_memory_current();
-}
-
 /* Points at a time, if each takes so many numbers of scratch. */
 static ptrdiff_t points_a_block(const ep_bound_run *run, double numbers) {
   const double bytes = (double)ep_sizeof(run->points->X.prec) * numbers;
-  const double fit = fmin(fmax(room(run) / bytes, 1), 512);
+  const double fit = fmin(fmax(ep_run_memory_left(&run->setup->run) / bytes, 1), 512);
   return fit < (double)run->points->X.rows ? (ptrdiff_t)fit : run->points->X.rows;
 }
 
@@ -88,7 +84,7 @@ ep_status ep_bound_inputs_from(ep_bound_inputs *out, const ep_bound_run *run) {
       .R = sqrt(ep_mat_distance2(&V, &V0)) + sqrt(ep_mat_distance2(&run->now->W, &run->start->W)),
       .gap = NAN,
       .depth = shape->depth,
-      .cosine = strcmp(ep_objective_similarity(&o), "cosine") == 0,
+      .cosine = ep_psi_of(&o).cosine,
       .descent = method_is(run, "gd"),
       .orthogonal = method_is(run, "grassmann") || method_is(run, "iterate"),
   };
@@ -124,7 +120,7 @@ static ep_status step(ep_work *work, ep_measured *out, const ep_bound_run *run, 
   ep_status st = ep_net_new(&grad, &run->now->shape, run->now->theta.prec);
   if (!st)
     st = ep_stream_new(&stream, &run->points->X, &run->now->shape, 2, EP_PASS_BACKWARD,
-                       room(run) / 2);
+                       ep_run_memory_left(&run->setup->run) / 2);
   if (!st) st = gradient(&grad, work, stream, run);
   if (!st) {
     const ep_mat V = all_of_V(run->now), dV = all_of_V(&grad);
@@ -204,13 +200,14 @@ static ep_status kernel(ep_work *work, ep_measured *out, const ep_bound_run *run
   const ep_mat X = ep_mat_rows(&run->points->X, 0, n);
   const double need = 2 * (double)ep_sizeof(X.prec) * pow((double)n * (double)z, 2);
   ep_mat K0, K;
-  EP_CHECK(need < room(run), EP_ERR_ARG,
+  EP_CHECK(need < ep_run_memory_left(&run->setup->run), EP_ERR_ARG,
            "kernels of %td points take %.0f MiB, more than --memory: lower --track-points", n,
            need / 1048576);
   EP_TRY(ep_work_mat(work, &K0, X.prec, n, n * z * z));
   EP_TRY(ep_work_mat(work, &K, X.prec, n, n * z * z));
-  EP_TRY(ep_ntk_empirical(&K0, run->start, &X, NULL, EP_FULL, room(run)));
-  EP_TRY(ep_ntk_empirical(&K, run->now, &X, NULL, EP_FULL, room(run)));
+  EP_TRY(
+      ep_ntk_empirical(&K0, run->start, &X, NULL, EP_FULL, ep_run_memory_left(&run->setup->run)));
+  EP_TRY(ep_ntk_empirical(&K, run->now, &X, NULL, EP_FULL, ep_run_memory_left(&run->setup->run)));
   out->value = ep_kernel_drift(&K0, &K).max;
   out->ceiling = ep_mat_max(&K0);
   return EP_OK;
@@ -218,7 +215,7 @@ static ep_status kernel(ep_work *work, ep_measured *out, const ep_bound_run *run
 
 static ep_status psi_of(ep_psi *psi, ep_objective *o, const ep_bound_run *run) {
   EP_TRY(ep_objective_parse(o, &run->setup->objective));
-  *psi = (ep_psi){strcmp(ep_objective_similarity(o), "cosine") == 0, o->config.delta};
+  *psi = ep_psi_of(o);
   return EP_OK;
 }
 
@@ -232,7 +229,8 @@ static ep_status covariance(ep_work *work, ep_measured *out, const ep_bound_run 
   const ep_features start = ep_features_dense(run->start, psi);
   const ep_features now = ep_features_dense(run->now, psi);
   const ep_mat *X = &run->points->X;
-  EP_TRY(ep_feature_drift_new(&drift, &start, X, &run->points->pairs, room(run)));
+  EP_TRY(ep_feature_drift_new(&drift, &start, X, &run->points->pairs,
+                              ep_run_memory_left(&run->setup->run)));
   const ep_status st = ep_feature_drift_value(&out->value, &drift, &now, X);
   ep_feature_drift_free(&drift);
   if (psi.cosine) out->ceiling = 2 * ep_objective_partners(&o, &run->points->pairs);

@@ -1,5 +1,5 @@
 /* The claims of LINEAR at quick size: each runs, measures, draws, and passes. */
-#include "check.h"
+#include "claims.h"
 #include "core/mem.h"
 
 #include <eigenpair/claim.h>
@@ -81,23 +81,10 @@ static void table(void **state) {
   assert_int_equal(count, 10);
 }
 
-/* allocations that fail, here and there along the way: an error and no leak */
 static void memory(void **state) {
   (void)state;
-  const ep_run_config run = ep_run_default();
-  const size_t before = ep_mem_current();
-  static const char *const ids[] = {"linear-prop1", "linear-fig4"};
-  for (int k = 0; k < 2; k++)
-    for (long n = 0; n < 400; n += 1 + n / 8) {
-      ep_claim_result r;
-      CHECK_OK(ep_claim_result_new(&r));
-      ep_alloc_fail_after = n;
-      const ep_status st = find(ids[k])->check(&r, EP_CLAIM_QUICK, &run);
-      ep_alloc_fail_after = -1;
-      ep_claim_result_free(&r);
-      assert_int_equal(ep_mem_current(), before);
-      assert_int_equal(st, EP_ERR_NOMEM);
-    }
+  claim_without_memory(find("linear-prop1"), 400);
+  claim_without_memory(find("linear-fig4"), 400);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
 /* The claims of WIDE: the cheap ones at quick size, the table of all papers, failing allocations. */
-#include "check.h"
+#include "claims.h"
 #include "core/mem.h"
 
 #include <eigenpair/reproduce.h>
@@ -68,23 +68,10 @@ static void table(void **state) {
   assert_non_null(strstr(ep_last_error(), "'nothing'"));
 }
 
-/* allocations that fail, here and there along the way: an error and no leak */
 static void memory(void **state) {
   (void)state;
-  const ep_run_config run = ep_run_default();
-  const size_t before = ep_mem_current();
-  static const char *const ids[] = {"wide-prop18", "wide-fig4m"};
-  for (int k = 0; k < 2; k++)
-    for (long n = 0; n < 120; n += 1 + n / 8) {
-      ep_claim_result r;
-      CHECK_OK(ep_claim_result_new(&r));
-      ep_alloc_fail_after = n;
-      const ep_status st = find(ids[k])->check(&r, EP_CLAIM_QUICK, &run);
-      ep_alloc_fail_after = -1;
-      ep_claim_result_free(&r);
-      assert_int_equal(ep_mem_current(), before);
-      assert_int_equal(st, EP_ERR_NOMEM);
-    }
+  claim_without_memory(find("wide-prop18"), 120);
+  claim_without_memory(find("wide-fig4m"), 120);
 }
 
 int main(void) {
