@@ -43,19 +43,48 @@ def test_everything_is_there(compare, tmp_path):
     assert json.loads((tmp_path / "c/result.json").read_text()) == r
 
 
-def test_numbers_are_those_of_fit(compare, good, tmp_path):
-    """A row of the table is what fit says; the difference is that of the embeddings."""
-    r = compare("--methods", "gd,kernel", "--widths", "30", "--runs", 1)
-    F = {}
+def test_numbers_are_those_of_fit(good, save, rng, tmp_path):
+    """Losses, differences and drifts of one job, from fit, embed, ntk and NumPy, on ready triplets."""
+    A = rng.normal(size=(15, 6))
+    P, N = A + 0.2 * rng.normal(size=A.shape), rng.normal(size=A.shape)
+    save(a=A, p=P, n=N, x=np.concatenate([A, P, N]), few=np.concatenate([A, P])[:20])
+    ready = ["--anchors", "a.npy", "--positives", "p.npy", "--negatives", "n.npy"]
+    net = ["--outputs", 3, "--precision", "double", "--threads", 1]
+    r = json.loads(good("compare", *ready, *net, "--widths", "30", "--runs", 1, "--epochs", 15, "--json",
+                        "--methods", "gd,kernel,grassmann,pca"))
+    job, history, E, V = r["jobs"][0], {}, {}, {}
+    for method, more in ("gd", ["--track", "ntk"]), ("kernel", []), ("grassmann", ["--track", "c"]), ("pca", []):
+        files = ["--out", f"{method}.npz", "--history", f"{method}.csv"]
+        out = json.loads(good("fit", "--method", method, *ready, *net, "--width", 30, "--epochs", 15, "--json", *files, *more))
+        assert out["loss"] == job["methods"][method]["loss"]
+        if method != "pca":
+            history[method] = np.genfromtxt(tmp_path / f"{method}.csv", delimiter=",", names=True)
+    close = dict(rtol=1e-9)
     for method in "gd", "kernel":
-        out = json.loads(good("fit", "--method", method, *SMALL[:4], "--width", 30, "--epochs", 20, "--outputs", 4,
-                              "--threads", 1, "--json", "--out", f"{method}.npz"))
-        assert out["loss"] == r["jobs"][0]["methods"][method]["loss"]
-        good("embed", "--model", f"{method}.npz", *SMALL[:4], "--threads", 1, "--out", f"{method}.npy")
-        F[method] = np.load(tmp_path / f"{method}.npy")
-    d = np.linalg.norm(F["kernel"] - F["gd"], axis=1) / np.linalg.norm(F["gd"], axis=1)
-    mean = r["jobs"][0]["kernel_difference"]["mean"]  # over anchors and positives; here over anchors
-    assert abs(np.log(d.mean() / mean)) < 0.5
+        good("embed", "--model", f"{method}.npz", "--data", "x.npy", *net[2:], "--out", "e.npy")
+        E[method] = np.load(tmp_path / "e.npy")
+    d = np.linalg.norm(E["kernel"] - E["gd"], axis=1) / np.linalg.norm(E["gd"], axis=1)
+    np.testing.assert_allclose([job["kernel_difference"][k] for k in ("mean", "max")], [d.mean(), d.max()], **close)
+    good("ntk", "--data", "few.npy", "--width", 30, *net, "--out", "K.npy")
+    K = np.linalg.norm(np.load(tmp_path / "K.npy"))
+    np.testing.assert_allclose(job["ntk_drift"], history["gd"]["ntk_frobenius"][-1] / K, **close)
+    V = np.load(tmp_path / "pca.npz")["V"]
+
+    def psi(X):
+        H = np.maximum(X @ V.T, 0)
+        return H / (np.linalg.norm(H, axis=1, keepdims=True) + 0.01 * 30 ** 0.5)
+
+    C = psi(A).T @ (psi(P) - psi(N)) / 15
+    C = np.linalg.norm((C + C.T) / 2)
+    np.testing.assert_allclose(job["c_drift"], history["grassmann"]["c_frobenius"][-1] / C, **close)
+    # PCA of C at the end, from grassmann's V; both W'psi at all points, rotated
+    good("fit", "--method", "pca", "--init", "grassmann.npz", *ready, *net, "--out", "last.npz")
+    for model in "pca", "last":
+        good("embed", "--model", f"{model}.npz", "--normalise", "--data", "x.npy", *net[2:], "--out", "e.npy")
+        E[model] = np.load(tmp_path / "e.npy")
+    U, _, Wt = np.linalg.svd(E["last"].T @ E["pca"])
+    gap = np.linalg.norm(E["last"] @ U @ Wt - E["pca"]) / np.linalg.norm(E["pca"])
+    np.testing.assert_allclose(job["pca_difference"]["relative"], gap, rtol=1e-6)
 
 
 def test_dot_product_fails(compare):
