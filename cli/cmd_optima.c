@@ -1,8 +1,6 @@
 #include "commands.h"
-#include "core/file.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define OPTIMA_FILES(X, S)                                                                     \
@@ -11,8 +9,8 @@
   X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: first views")                              \
   X(S, TEXT, positives, "", 0, 0, NULL, "ready pairs: second views, row by row")               \
   X(S, TEXT, out, "", 0, 0, NULL, "the optima as a matrix .npy, a row each")                   \
-  X(S, TEXT, figures, "", 0, 0, NULL,                                                          \
-    "JSON of two figures: convergence curves, and a map of which optimum a start reaches")
+  X(S, TEXT, report, "", 0, 0, NULL,                                                           \
+    "folder for report.html: table, convergence curves, map of which optimum a start reaches")
 typedef struct {
   OPTIMA_FILES(EP_OPT_FIELD, )
 } optima_files;
@@ -47,18 +45,38 @@ void help_optima(FILE *to) {
       "  eigenpair optima --data summation:6,2000,0.2 --starts 200       six patterns, six optima\n"
       "  eigenpair optima --data summation:6 --activation linear         only the strongest one\n"
       "  eigenpair optima --data x.npy --weights gaussian:0.5 --json     the user's own points\n"
-      "  eigenpair optima --data digits --samples 500 --augment noise:0.1 --figures f.json\n\n"
+      "  eigenpair optima --data digits --samples 500 --augment noise:0.1 --report out\n\n"
       "lambda, gap: of A(w) = C_alpha[x h'(w'x)]. roughness: how fast A turns w away as w moves. "
       "Theorem 1: gap >\n"
-      "roughness makes it stable. basin: share of the starts. Everything is computed in double.\n");
+      "roughness makes it stable. basin: share of the starts. Everything is computed in double.\n"
+      "Optima are locally maximal eigenvectors, A(w)w = lambda_1(A(w)) w with a gap. Starts may "
+      "also "
+      "settle where A(w)\n"
+      "jumps (w orthogonal to a data point): listed apart, as other ends.\n");
   args_help(groups, to);
 }
 
 /* ---- what a person sees */
 
-static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
+static void print_ends(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
   enum { MOST = 40 };
-  const ptrdiff_t shown = o->count < MOST ? o->count : MOST;
+  const ptrdiff_t shown = end - first < MOST ? end : first + MOST;
+  if (first < end)
+    printf("   #   basin  (95 %%)            lambda       gap  roughness  Theorem 1  came back\n");
+  for (ptrdiff_t i = first; i < shown; i++) {
+    const ep_optimum *p = &o->optimum[i];
+    printf("%4td  %5.1f %%  (%4.1f to %4.1f)  %9.4g %9.4g  %9.4g  %-9s  ", i + 1, 100 * p->basin,
+           100 * p->low, 100 * p->high, p->lambda, p->gap, p->roughness,
+           p->theorem1  ? "stable"
+           : p->maximal ? "open"
+                        : "-");
+    if (isnan(p->returns)) printf("-\n");
+    else printf("%.0f %%\n", 100 * p->returns);
+  }
+  if (shown < end) printf("  .. and %td more (--json has all)\n", end - shown);
+}
+
+static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->files.anchors);
   print_count(stdout, (double)layer->X.rows);
   printf(" points of dimension %td%s\n", layer->X.cols, layer->X2.data ? ", two views each" : "");
@@ -66,23 +84,13 @@ static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_
          s->optima.search);
   printf("starts   %td: %td dead, %td not settled, %.0f iterations on average\n", o->starts,
          o->dead, o->unsettled, o->iterations);
-  printf("optima   %td, of which %td are locally maximal eigenvectors\n", o->count, o->maximal);
-  if (o->count)
-    printf(
-        "\n   #   basin  (95 %%)            lambda       gap  roughness  Theorem 1  came back\n");
-  for (ptrdiff_t i = 0; i < shown; i++) {
-    const ep_optimum *p = &o->optimum[i];
-    printf("%4td  %5.1f %%  (%4.1f to %4.1f)  %9.4g %9.4g  %9.4g  %-9s  ", i + 1, 100 * p->basin,
-           100 * p->low, 100 * p->high, p->lambda, p->gap, p->roughness,
-           p->theorem1  ? "stable"
-           : p->maximal ? "open"
-                        : "no eigenv.");
-    if (isnan(p->returns)) printf("-\n");
-    else printf("%.0f %%\n", 100 * p->returns);
-  }
-  if (shown < o->count) printf("  .. and %td more (--json has all)\n", o->count - shown);
+  printf("optima   %td (locally maximal eigenvectors)\n", o->maximal);
+  print_ends(o, 0, o->maximal);
+  if (o->maximal < o->count)
+    printf("\nother ends, no eigenvectors: A(w) jumps there   %td\n", o->count - o->maximal);
+  print_ends(o, o->maximal, o->count);
   if (s->files.out[0]) printf("\nvectors  %s\n", s->files.out);
-  if (s->files.figures[0]) printf("figures  %s\n", s->files.figures);
+  if (s->files.report[0]) printf("\nreport   %s/report.html\n", s->files.report);
 }
 
 static json_t *optimum_json(const ep_optimum *p, const double *w, ptrdiff_t d) {
@@ -97,18 +105,23 @@ static json_t *optimum_json(const ep_optimum *p, const double *w, ptrdiff_t d) {
       "irregularity", number_json(p->irregularity), "ball", number_json(p->ball));
 }
 
+static json_t *list_json(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
+  json_t *list = json_array();
+  for (ptrdiff_t i = first; i < end; i++)
+    json_array_append_new(list, optimum_json(&o->optimum[i], ep_d(&o->W, i, 0), o->W.cols));
+  return list;
+}
+
 static json_t *result_json(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
-  json_t *list = json_array(), *config = json_object();
-  bool ok = list && config && !ep_options_to_json(config, ep_optima_options, &s->optima) &&
+  json_t *config = json_object();
+  bool ok = config && !ep_options_to_json(config, ep_optima_options, &s->optima) &&
             !ep_options_to_json(config, ep_data_options, &s->data) &&
             !ep_options_to_json(config, optima_file_options, &s->files) &&
             !ep_options_to_json(config, ep_run_options, &s->run);
-  for (ptrdiff_t i = 0; ok && i < o->count; i++)
-    ok = json_array_append_new(list, optimum_json(&o->optimum[i], ep_d(&o->W, i, 0), o->W.cols)) ==
-         0;
-  if (!ok) return json_decref(list), json_decref(config), NULL;
-  return json_pack("{s:o,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:s,s:o,s:o}", "optima", list, "maximal",
-                   (json_int_t)o->maximal, "starts", (json_int_t)o->starts, "dead",
+  if (!ok) return json_decref(config), NULL;
+  return json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:s,s:o,s:o}", "optima",
+                   list_json(o, 0, o->maximal), "other_ends", list_json(o, o->maximal, o->count),
+                   "maximal", (json_int_t)o->maximal, "starts", (json_int_t)o->starts, "dead",
                    (json_int_t)o->dead, "unsettled", (json_int_t)o->unsettled, "iterations",
                    o->iterations, "points", (json_int_t)layer->X.rows, "dimension",
                    (json_int_t)layer->X.cols, "peak_memory", (double)ep_memory_peak(), "version",
@@ -117,24 +130,67 @@ static json_t *result_json(const setup_optima *s, const ep_layer *layer, const e
 
 /* ---- files */
 
-static ep_status write_figures(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
-  json_t *figures[2] = {NULL, NULL};
-  char *text = NULL;
+/* starts that settled in other ends */
+static ptrdiff_t others_of(const ep_optima *o) {
+  ptrdiff_t starts = 0;
+  for (ptrdiff_t i = o->maximal; i < o->count; i++) starts += o->optimum[i].count;
+  return starts;
+}
+
+static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first, ptrdiff_t end) {
+  json_t *rows = json_array();
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_optimum *p = &o->optimum[i];
+    json_array_append_new(
+        rows, json_pack("[I,f,f,f,o,o,o,b,o]", (json_int_t)i + 1, p->basin, p->low, p->high,
+                        number_json(p->lambda), number_json(p->gap), number_json(p->roughness),
+                        p->theorem1, number_json(p->returns)));
+  }
+  return json_pack(
+      "{s:s,s:[{s:s},{s:s,s:s},{s:s,s:s},{s:s,s:s},{s:s},{s:s},{s:s},{s:s},{s:s,s:s}],"
+      "s:o}",
+      "title", title, "columns", "name", "#", "name", "basin", "format", ".1%", "name", "from",
+      "format", ".1%", "name", "to", "format", ".1%", "name", "lambda", "name", "gap", "name",
+      "roughness", "name", "stable by Theorem 1", "name", "came back", "format", ".0%", "rows",
+      rows);
+}
+
+static ep_status write_report(const setup_optima *s, const ep_layer *layer, const ep_optima *o,
+                              const char *command) {
+  json_t *curves = NULL, *map = NULL;
+  char words[200];
   const uint64_t seed = (uint64_t)s->run.seed;
-  ep_status st = ep_optima_curves(&figures[0], o, layer, &s->optima, seed);
-  if (!st) st = ep_optima_map(&figures[1], o, layer, &s->optima, seed);
-  json_t *both = json_pack("[o?,o?]", figures[0], figures[1]);
-  if (!st) text = both ? json_dumps(both, JSON_INDENT(1) | JSON_REAL_PRECISION(9)) : NULL;
-  json_decref(both);
-  if (!st && !text) st = EP_FAIL(EP_ERR_NOMEM, "no memory for the figures");
-  if (!st) st = ep_file_write_text(s->files.figures, text);
-  free(text);
+  EP_TRY(ep_optima_curves(&curves, o, layer, &s->optima, seed));
+  ep_status st = ep_optima_map(&map, o, layer, &s->optima, seed);
+  if (st) return json_decref(curves), st;
+  snprintf(
+      words, sizeof words,
+      "%td starts: %td ended in %td optima, %td in other ends, %td were dead, %td had not settled.",
+      o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->maximal, others_of(o),
+      o->dead, o->unsettled);
+  json_t *result = result_json(s, layer, o);
+  json_t *document = json_pack(
+      "{s:s,s:[{s:s,s:[s,s],s:[o,o],s:[o,o]}],s:O*,s:s,s:s,s:o,s:o}", "title",
+      "Where one node can end", "sections", "title", "Optima", "text", words,
+      "Optima are locally maximal eigenvectors of A(w); at the other ends A(w) jumps, because w is "
+      "orthogonal to data points.",
+      "tables", table_json(o, "Optima", 0, o->maximal),
+      table_json(o, "Other ends", o->maximal, o->count), "figures", curves, map, "settings",
+      json_object_get(result, "config"), "command", command, "version", ep_version(), "machine",
+      machine_json(), "result", result);
+  EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
+  st = ep_report_write(s->files.report, document);
+  json_decref(document);
   return st;
 }
 
-static ep_status report(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
-  if (s->files.out[0]) EP_TRY(ep_npy_write(s->files.out, &o->W));
-  if (s->files.figures[0]) EP_TRY(write_figures(s, layer, o));
+static ep_status report(const setup_optima *s, const ep_layer *layer, const ep_optima *o, int argc,
+                        char **argv) {
+  static char line[4096];
+  const ep_mat found = ep_mat_rows(&o->W, 0, o->maximal);
+  command_line(line, argc, argv);
+  if (s->files.out[0]) EP_TRY(ep_npy_write(s->files.out, &found));
+  if (s->files.report[0]) EP_TRY(write_report(s, layer, o, line));
   terminal_clear();
   if (s->cli.json) return print_json(result_json(s, layer, o));
   print_optima(s, layer, o);
@@ -160,7 +216,7 @@ ep_status cmd_optima(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
-  const char *const outputs[] = {s.files.out, s.files.figures, NULL};
+  const char *const outputs[] = {s.files.out, NULL};
   EP_TRY(check_outputs(outputs));
   EP_TRY(ep_run_start(&s.run));
   terminal_attach(&s.run, s.cli.progress);
@@ -168,7 +224,7 @@ ep_status cmd_optima(int argc, char **argv) {
   EP_TRY(load(&layer, &s));
   ep_status st = ep_optima_find(&optima, &layer, &s.optima, &s.run);
   if (!st) {
-    st = report(&s, &layer, &optima);
+    st = report(&s, &layer, &optima, argc, argv);
     ep_optima_free(&optima);
   }
   ep_layer_free(&layer);

@@ -96,19 +96,21 @@ typedef struct {
   double basin, low, high; /* their share, and its 95 % Wilson interval */
 } ep_optimum;
 
+/* Where starts settle. The optima are the locally maximal eigenvectors. The other ends are no eigenvectors: there w is
+ * orthogonal to data points, A(w) jumps, and the energy falls on both sides of the jump. */
 typedef struct {
-  ptrdiff_t starts, count, dead, unsettled,
-      maximal;         /* count optima, of which `maximal` eigenvectors */
-  ep_mat W;            /* (count, d), owned */
-  ep_optimum *optimum; /* (count), by falling basin; owned */
-  ptrdiff_t *label;    /* (starts) optimum each start reached; -1 dead, -2 unsettled; owned */
-  double iterations;   /* mean of the settled starts */
+  ptrdiff_t starts, dead, unsettled;
+  ptrdiff_t count, maximal; /* ends, of which the first `maximal` are the optima */
+  ep_mat W;                 /* (count, d), owned */
+  ep_optimum *optimum;      /* (count), each kind by falling basin; owned */
+  ptrdiff_t *label;         /* (starts) end each start reached; -1 dead, -2 unsettled; owned */
+  double iterations;        /* mean of the settled starts */
 } ep_optima;
-/* Search, merging, and everything above for each optimum. */
+/* Search, merging, and everything above for each end. */
 ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,
                          const ep_run_config *run);
 void ep_optima_free(ep_optima *optima);
-/* Which optimum a unit vector belongs to (within config->merge), -1: none. */
+/* Which end a unit vector belongs to (within config->merge), -1: none. */
 ptrdiff_t ep_optima_nearest(const ep_optima *optima, const double *w, const ep_layer *layer,
                             double merge);
 /* Angle between unit vectors; of lines where A(-w) = A(w) (linear, monomial). */

@@ -2,6 +2,7 @@
  * double: a random point depends neither on n nor on the threads, and single precision is double
  * precision rounded. */
 #include "core/mem.h"
+#include "data/patterns.h"
 
 #include <eigenpair/options.h>
 #include <eigenpair/random.h>
@@ -12,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PARAMETERS = 3 };
+enum { PARAMETERS = 4 };
 static const double pi = 3.14159265358979323846264338327950288;
 static const double max_entries = 1e9;
 static const uint32_t shared_stream = UINT32_MAX; /* past every point: what all points share */
@@ -28,7 +29,7 @@ typedef struct {
   double p[PARAMETERS];
   ptrdiff_t n, d;
   uint64_t seed;
-  ep_mat shared; /* double; orthonormal columns, or centres, or empty */
+  ep_mat shared; /* double; patterns as columns, or centres, or empty */
 } plan;
 
 typedef struct {
@@ -47,20 +48,8 @@ static ep_random point_random(const plan *s, ptrdiff_t i) {
 
 /* ---- what points share */
 
-/* d x d orthonormal: Q of a Gaussian matrix, R's diagonal positive, which makes it uniform. On one
- * thread, because the blocked factorisation rounds differently on two. */
-static ep_status share_orthonormal(plan *s) {
-  ep_mat R;
-  EP_TRY(ep_mat_new(&s->shared, EP_DOUBLE, s->d, s->d));
-  EP_TRY(ep_mat_new(&R, EP_DOUBLE, s->d, s->d));
-  ep_random_fill_normal(&s->shared, s->seed, EP_STREAM_DATA, shared_stream);
-  const int threads = omp_get_max_threads();
-  omp_set_num_threads(1);
-  const ep_status st = ep_mat_qr(&s->shared, &R);
-  omp_set_num_threads(threads);
-  ep_mat_free(&R);
-  return st;
-}
+/* d x d: the patterns u_k, orthonormal but for the tilt */
+static ep_status share_patterns(plan *s) { return ep_patterns(&s->shared, s->d, s->p[3], s->seed); }
 
 /* k x d centres, N(0, 1) an entry; point_clusters spreads them */
 static ep_status share_centres(plan *s) {
@@ -194,15 +183,18 @@ static const set sets[] = {
      {{"m", 6, 1, 4096, true}, {"n", 600, 1, 1e8, true}, {"noise", 0, 0, 1e6, false}},
      1,
      shape_d_n,
-     share_orthonormal,
+     share_patterns,
      point_categorical,
      true},
     {"summation",
-     "summation[:m[,n[,q]]]  sum of m orthonormal vectors times Bernoulli(q)",
-     {{"m", 6, 1, 4096, true}, {"n", 600, 1, 1e8, true}, {"q", 0.2, 1e-6, 1 - 1e-6, false}},
+     "summation[:m[,n[,q[,tilt]]]]  sum of m vectors times Bernoulli(q), |U'U - I| = tilt",
+     {{"m", 6, 1, 4096, true},
+      {"n", 600, 1, 1e8, true},
+      {"q", 0.2, 1e-6, 1 - 1e-6, false},
+      {"tilt", 0, 0, 0.9, false}},
      1,
      shape_d_n,
-     share_orthonormal,
+     share_patterns,
      point_summation,
      false},
     {"clusters",

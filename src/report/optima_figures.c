@@ -10,11 +10,12 @@ enum { CURVES = 12, LENGTH = 300, GRID = 33 };
 
 /* ---- convergence */
 
-static ep_status add_curve(json_t *figure, const double *moved, const double *t, ptrdiff_t which) {
+static ep_status add_curve(json_t *figure, const double *moved, const double *t, ptrdiff_t which,
+                           bool optimum) {
   char name[32];
   ptrdiff_t n = 0;
   while (n < LENGTH && moved[n] > 0) n++;
-  snprintf(name, sizeof name, "optimum %td", which + 1);
+  snprintf(name, sizeof name, optimum ? "optimum %td" : "other end %td", which + 1);
   return ep_figure_add(figure, &(ep_series){.name = name, .count = n, .x = t, .y = moved});
 }
 
@@ -37,7 +38,8 @@ static ep_status curves(ep_work *work, json_t *figure, const ep_optima *o, const
     memcpy(ep_d(&W, i, 0), ep_d(&all, k, 0), (size_t)d * sizeof(double));
   }
   EP_TRY(ep_optima_follow(&W, paths, layer, config, &trace));
-  for (ptrdiff_t i = 0; i < count; i++) EP_TRY(add_curve(figure, ep_d(&trace, i, 0), t, i));
+  for (ptrdiff_t i = 0; i < count; i++)
+    EP_TRY(add_curve(figure, ep_d(&trace, i, 0), t, i, i < o->maximal));
   return EP_OK;
 }
 
@@ -47,7 +49,7 @@ ep_status ep_optima_curves(json_t **out, const ep_optima *optima, const ep_layer
   EP_TRY(
       ep_figure_new(out, "convergence", EP_FIGURE_LINE, "How starts settle",
                     "How far the weight vector still moves at each iteration, one curve for each "
-                    "optimum that was found.",
+                    "optimum and each other end that was found.",
                     (ep_axis){"iteration", false}, (ep_axis){"|w(t+1) - w(t)|", true}));
   const ep_status st = curves(&work, *out, optima, layer, config, seed);
   ep_work_free(&work);
@@ -150,9 +152,8 @@ ep_status ep_optima_map(json_t **out, const ep_optima *optima, const ep_layer *l
                         const ep_optima_config *config, uint64_t seed) {
   ep_work work = {0};
   EP_TRY(ep_figure_new(out, "map", EP_FIGURE_SCATTER, "Which optimum a start reaches",
-                       "Starts on a slice of the sphere through the first three optima, coloured "
-                       "by the optimum they "
-                       "reach: 0 is a dead start, -1 an end that is none of the optima.",
+                       "Starts on a slice of the sphere through the first three ends, coloured by "
+                       "the end they reach: 0 is a dead start, -1 an end not in the table.",
                        (ep_axis){"along the first optimum", false},
                        (ep_axis){"along the second", false}));
   const ep_status st = map(&work, *out, optima, layer, config, seed);

@@ -87,8 +87,8 @@ static ep_status merge(ep_work *work, ep_optima *o, const ep_mat *W, const ep_pa
   return EP_OK;
 }
 
-/* By falling basin; ties keep their order. Rows of W, labels and counts follow. */
-static ep_status sort_by_basin(ep_work *work, ep_optima *o) {
+/* Locally maximal eigenvectors first, each kind by falling basin; ties keep their order. Rows of W and labels follow. */
+static ep_status sort_ends(ep_work *work, ep_optima *o) {
   ranked *order;
   ptrdiff_t *place;
   ep_mat W;
@@ -100,7 +100,8 @@ static ep_status sort_by_basin(ep_work *work, ep_optima *o) {
   const ep_mat found = ep_mat_rows(&o->W, 0, o->count);
   ep_mat_copy(&W, &found);
   memcpy(old, o->optimum, (size_t)o->count * sizeof *old);
-  for (ptrdiff_t i = 0; i < o->count; i++) order[i] = (ranked){(double)old[i].count, i};
+  for (ptrdiff_t i = 0; i < o->count; i++)
+    order[i] = (ranked){(double)(old[i].count + (old[i].maximal ? o->starts : 0)), i};
   qsort(order, (size_t)o->count, sizeof *order, by_lambda);
   for (ptrdiff_t i = 0; i < o->count; i++) {
     place[order[i].start] = i;
@@ -181,12 +182,11 @@ static ep_status find(ep_work *work, ep_optima *o, const ep_layer *layer,
   o->label = ep_alloc(o->starts, sizeof *o->label);
   EP_CHECK(o->optimum && o->label, EP_ERR_NOMEM, "no memory for %td optima", o->starts);
   EP_TRY(merge(work, o, &W, paths, layer, config->merge));
-  EP_TRY(sort_by_basin(work, o));
   o->W.rows = o->count;
   if (has_lines(layer)) fix_signs(o);
   EP_TRY(measure_all(o, layer, config, seed));
   count_basins(o);
-  return EP_OK;
+  return sort_ends(work, o);
 }
 
 ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,

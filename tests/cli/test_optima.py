@@ -58,9 +58,12 @@ def test_numbers_of_each_optimum(optima, save, rng, activation, weights):
     r = optima("--data", "x.npy", "--activation", activation, "--weights", weights, "--starts", 20,
                "--iterations", 300)
     assert r["starts"] == 20 and r["points"] == 60 and r["dimension"] == 3
-    assert sum(o["count"] for o in r["optima"]) + r["dead"] + r["unsettled"] == 20
-    assert [o["basin"] for o in r["optima"]] == sorted((o["basin"] for o in r["optima"]), reverse=True)
-    for o in r["optima"]:
+    ends = r["optima"] + r["other_ends"]
+    assert sum(o["count"] for o in ends) + r["dead"] + r["unsettled"] == 20
+    for kind, maximal in (r["optima"], True), (r["other_ends"], False):
+        assert [o["basin"] for o in kind] == sorted((o["basin"] for o in kind), reverse=True)
+        assert all(o["maximal"] == maximal for o in kind)
+    for o in ends:
         assert KEYS <= set(o)
         w = np.array(o["w"])
         s = X @ w
@@ -85,7 +88,7 @@ def test_categorical(optima, good, tmp_path):
     U, counts = np.unique(X.round(12), axis=0, return_counts=True)
     r = optima("--data", "categorical:5,400", "--seed", 3, "--starts", 200, "--out", "w.npy")
     W = np.array([o["w"] for o in r["optima"]])
-    assert len(W) == 5 and r["maximal"] == 5 and r["dead"] > 0 and r["unsettled"] == 0
+    assert len(W) == 5 and not r["other_ends"] and r["dead"] > 0 and r["unsettled"] == 0
     np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), W)
     which = (W @ U.T).argmax(1)
     assert sorted(which) == list(range(5))
@@ -102,7 +105,7 @@ def test_summation(optima, good, tmp_path):
     off = X[np.unique(X.round(9), axis=0, return_inverse=True)[1] ==
             np.bincount(np.unique(X.round(9), axis=0, return_inverse=True)[1]).argmax()][0]
     r = optima("--data", "x.npy", "--starts", 100)
-    best = [o for o in r["optima"] if o["maximal"]]
+    best = r["optima"]
     assert len(best) == 5 and all(o["stable"] for o in best)
     best.sort(key=lambda o: -o["lambda"])
     for o in best[:4]:  # sampling error of 4,000 points
@@ -110,6 +113,26 @@ def test_summation(optima, good, tmp_path):
     assert np.array(best[4]["w"]) @ off / np.linalg.norm(off) > 0.999
     W = np.array([o["w"] for o in best[:4]])
     np.testing.assert_allclose(W @ W.T, np.eye(4), atol=0.1)
+
+
+def test_orthonormal_patterns_and_nothing_else(optima, good, tmp_path):
+    """At q = 0.2 the optima are the six u_m; where A(w) jumps starts may settle too, and are listed apart."""
+    good("data", "make", "--data", "summation:6,20000,0.2", "--precision", "double", "--out", "x.npy", "--seed", 1)
+    X = np.load(tmp_path / "x.npy")
+    r = optima("--data", "x.npy", "--starts", 200)
+    W = np.array([o["w"] for o in r["optima"]])
+    assert W.shape == (6, 6) and all(o["stable"] for o in r["optima"])
+    np.testing.assert_allclose(W @ W.T, np.eye(6), atol=0.06)
+    on = (X @ W.T > 0).astype(float)  # u_m'x has the sign of b_m
+    np.testing.assert_allclose(on.mean(0), 0.2, atol=0.01)
+    for o in r["other_ends"]:
+        assert o["residual"] > 1e-3 and np.abs(X @ np.array(o["w"])).min() < 1e-6
+
+
+def test_nearly_orthogonal_patterns(optima):
+    """|U'U - I| = 0.15: an optimum or another end next to every u_m (OPTIMA Fig. 1 right)."""
+    r = optima("--data", "summation:6,20000,0.2,0.15", "--starts", 200)
+    assert len(r["optima"]) + len(r["other_ends"]) >= 6 and len(r["optima"]) >= 5
 
 
 def test_linear_has_one(optima):
@@ -125,7 +148,7 @@ def test_views(optima, save, rng):
     for weights in "uniform", "infonce:0.5,1":
         r = optima("--anchors", "a.npy", "--positives", "p.npy", "--starts", 10, "--weights", weights,
                    "--iterations", 300)
-        for o in r["optima"]:
+        for o in r["optima"] + r["other_ends"]:
             w = np.array(o["w"])
             a, b = np.maximum(X @ w, 0), np.maximum(X2 @ w, 0)
             A = covariance(alpha(weights, a[:, None], b[:, None]), (a > 0)[:, None] * X, (b > 0)[:, None] * X2)
@@ -151,15 +174,19 @@ def test_same_bits_on_any_threads(good):
     assert texts[0]["optima"] == texts[1]["optima"]
 
 
-def test_text_and_figures(good, tmp_path):
-    out = good("optima", "--data", "categorical:4,100", "--starts", 50, "--figures", "f.json")
-    assert "4, of which 4 are locally maximal" in out and re.search(r"starts +50: \d+ dead", out)
-    curves, slices = json.loads((tmp_path / "f.json").read_text())
+def test_text_and_report(good, tmp_path):
+    out = good("optima", "--data", "categorical:4,100", "--starts", 50, "--report", "out")
+    assert re.search(r"optima +4 \(locally maximal", out) and re.search(r"starts +50: \d+ dead", out)
+    assert "out/report.html" in out and "Where one node can end" in (tmp_path / "out" / "report.html").read_text()
+    section, = json.loads((tmp_path / "out" / "document.json").read_text())["sections"]
+    assert [len(t["rows"]) for t in section["tables"]] == [4, 0]
+    curves, slices = section["figures"]
     assert curves["name"] == "convergence" and len(curves["series"]) == 4 and curves["y"]["log"]
     for s in curves["series"]:
         assert len(s["x"]) == len(s["y"]) > 3 and s["y"][-1] < 1e-6
     starts, found = slices["series"]
     assert slices["kind"] == "scatter" and set(starts["label"]) <= set(range(-1, 5)) and len(found["x"]) >= 3
+    assert len(json.loads((tmp_path / "out" / "result.json").read_text())["optima"]) == 4
 
 
 def test_ball(optima):

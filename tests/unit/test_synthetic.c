@@ -1,6 +1,7 @@
 /* Synthetic data: shapes, exact structure, and the closed forms of OPTIMA B.1. */
 #include "check.h"
 #include "core/mem.h"
+#include "data/patterns.h"
 
 #include <eigenpair/synthetic.h>
 #include <omp.h>
@@ -46,7 +47,7 @@ static const struct {
     {"cube", "5", 256, 8, false, false},
     {"sphere", "4,30", 256, 3, false, true},
     {"categorical", "5,30,0.1", 600, 6, true, true},
-    {"summation", "5,30,0.3", 600, 6, false, true},
+    {"summation", "5,30,0.3,0.1", 600, 6, false, true},
     {"clusters", "4,30,6", 1000, 20, true, true},
 };
 enum { KNOWN = sizeof known / sizeof *known };
@@ -220,6 +221,46 @@ static void test_summation(void **state) {
   check_summation("4,40000,0.7", 0.7);
 }
 
+/* Unit columns, |U'U - I|_2 = tilt to bisection's end; the set's points are whole sums of them. */
+static void test_tilted_patterns(void **state) {
+  (void)state;
+  enum { M = 5 };
+  static const double tilts[] = {0, 0.15, 0.9};
+  for (int t = 0; t < 3; t++) {
+    ep_mat U, G;
+    double lambda[M];
+    CHECK_OK(ep_patterns(&U, M, tilts[t], 42));
+    CHECK_OK(ep_mat_new(&G, EP_DOUBLE, M, M));
+    ep_mat_mul(&G, 1, &U, EP_T, &U, EP_N, 0);
+    for (int k = 0; k < M; k++) {
+      CHECK_NEAR(*ep_d(&G, k, k), 1, 1e-14);
+      *ep_d(&G, k, k) -= 1;
+    }
+    CHECK_OK(ep_mat_eig_sym(&G, lambda));
+    CHECK_NEAR(fmax(-lambda[0], lambda[M - 1]), tilts[t], 1e-12);
+    ep_mat_free(&G);
+    ep_mat_free(&U);
+  }
+  ep_mat U;
+  data plain = make("summation", "5,30,0.3"), tilted = make("summation", "5,30,0.3,0.4");
+  double u[M * M];
+  basis(u, "5");
+  CHECK_OK(ep_patterns(&U, M, 0.4, 42));
+  for (ptrdiff_t i = 0; i < 30; i++) {
+    double y[M] = {0};
+    for (int k = 0; k < M; k++)
+      for (int j = 0; j < M; j++) y[k] += u[M * k + j] * *ep_d(&plain.X, i, j);
+    for (int j = 0; j < M; j++) {
+      double x = 0;
+      for (int k = 0; k < M; k++) x += *ep_d(&U, j, k) * y[k];
+      CHECK_NEAR(*ep_d(&tilted.X, i, j), x, 1e-12);
+    }
+  }
+  ep_mat_free(&U);
+  drop(&plain);
+  drop(&tilted);
+}
+
 /* Within a cluster N(0, I); the centres spread three times as far. */
 static void test_clusters(void **state) {
   (void)state;
@@ -350,17 +391,12 @@ static void test_every_allocation_may_fail(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_table),
-      cmocka_unit_test(test_moons),
-      cmocka_unit_test(test_circle),
-      cmocka_unit_test(test_cube),
-      cmocka_unit_test(test_sphere),
-      cmocka_unit_test(test_categorical),
-      cmocka_unit_test(test_summation),
-      cmocka_unit_test(test_clusters),
-      cmocka_unit_test(test_function_of_the_seed),
-      cmocka_unit_test(test_refuses),
-      cmocka_unit_test(test_every_allocation_may_fail),
+      cmocka_unit_test(test_table),     cmocka_unit_test(test_moons),
+      cmocka_unit_test(test_circle),    cmocka_unit_test(test_cube),
+      cmocka_unit_test(test_sphere),    cmocka_unit_test(test_categorical),
+      cmocka_unit_test(test_summation), cmocka_unit_test(test_tilted_patterns),
+      cmocka_unit_test(test_clusters),  cmocka_unit_test(test_function_of_the_seed),
+      cmocka_unit_test(test_refuses),   cmocka_unit_test(test_every_allocation_may_fail),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
