@@ -52,7 +52,7 @@ static void bench_starts(const char *weights) {
   const double begin = bench_now();
   bench_must(ep_optima_find(&o, &layer, &config, &run));
   printf(
-      "1,000 starts, clusters of N = 2,000, d = 50, %s weights: %.1f s (uniform: under 60), %.0f "
+      "1,000 starts, clusters of N = 2,000, d = 50, %s weights: %.1f s (under 60), %.0f "
       "iterations a start, %td optima\n",
       weights, bench_now() - begin, o.iterations, o.count);
   ep_optima_free(&o);

@@ -62,17 +62,19 @@ static void print_ends(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
   enum { MOST = 40 };
   const ptrdiff_t shown = end - first < MOST ? end : first + MOST;
   if (first < end)
-    printf("   #   basin  (95 %%)            lambda       gap  roughness  Theorem 1  came back\n");
+    printf(
+        "\n   #   basin  (95 %%)            lambda       gap  roughness  Theorem 1  came back\n");
   for (ptrdiff_t i = first; i < shown; i++) {
     const ep_optimum *p = &o->optimum[i];
     printf("%4td  %5.1f %%  (%4.1f to %4.1f)  %9.4g %9.4g  %9.4g  %-9s  ", i + 1, 100 * p->basin,
            100 * p->low, 100 * p->high, p->lambda, p->gap, p->roughness,
            p->theorem1  ? "stable"
            : p->maximal ? "open"
-                        : "-");
+                        : "not max.");
     if (isnan(p->returns)) printf("-\n");
     else printf("%.0f %%\n", 100 * p->returns);
   }
+  if (first < end) printf(shown < end ? "" : "\n");
   if (shown < end) printf("  .. and %td more (--json has all)\n", end - shown);
 }
 
@@ -84,25 +86,26 @@ static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_
          s->optima.search);
   printf("starts   %td: %td dead, %td not settled, %.0f iterations on average\n", o->starts,
          o->dead, o->unsettled, o->iterations);
-  printf("optima   %td (locally maximal eigenvectors)\n", o->maximal);
-  print_ends(o, 0, o->maximal);
-  if (o->maximal < o->count)
-    printf("\nother ends, no eigenvectors: A(w) jumps there   %td\n", o->count - o->maximal);
-  print_ends(o, o->maximal, o->count);
+  printf("optima   %td, of which %td are locally maximal eigenvectors\n", o->optima, o->maximal);
+  print_ends(o, 0, o->optima);
+  if (o->optima < o->count)
+    printf("other    %td ends held by equal points where A(w) jumps\n", o->count - o->optima);
+  print_ends(o, o->optima, o->count);
   if (s->files.out[0]) printf("\nvectors  %s\n", s->files.out);
   if (s->files.report[0]) printf("\nreport   %s/report.html\n", s->files.report);
 }
 
 static json_t *optimum_json(const ep_optimum *p, const double *w, ptrdiff_t d) {
   return json_pack(
-      "{s:o,s:o,s:o,s:o,s:b,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:b,s:b,s:o,s:o,s:o,s:o,s:o,s:o}", "w",
+      "{s:o,s:o,s:o,s:o,s:b,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:b,s:b,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "w",
       ep_json_numbers(w, d), "lambda", number_json(p->lambda), "gap", number_json(p->gap),
       "roughness", number_json(p->roughness), "stable", p->stable, "basin", p->basin, "basin_low",
       p->low, "basin_high", p->high, "count", (json_int_t)p->count, "lambda_1", number_json(p->top),
       "alignment", number_json(p->alignment), "residual", number_json(p->residual), "maximal",
-      p->maximal, "theorem1", p->theorem1, "returns", number_json(p->returns), "roughness_bound",
-      number_json(p->roughness_bound), "r", number_json(p->r), "z0", number_json(p->z0),
-      "irregularity", number_json(p->irregularity), "ball", number_json(p->ball));
+      p->maximal, "theorem1", p->theorem1, "touching", (json_int_t)p->touching, "returns",
+      number_json(p->returns), "roughness_bound", number_json(p->roughness_bound), "r",
+      number_json(p->r), "z0", number_json(p->z0), "irregularity", number_json(p->irregularity),
+      "ball", number_json(p->ball));
 }
 
 static json_t *list_json(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
@@ -120,7 +123,7 @@ static json_t *result_json(const setup_optima *s, const ep_layer *layer, const e
             !ep_options_to_json(config, ep_run_options, &s->run);
   if (!ok) return json_decref(config), NULL;
   return json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:s,s:o,s:o}", "optima",
-                   list_json(o, 0, o->maximal), "other_ends", list_json(o, o->maximal, o->count),
+                   list_json(o, 0, o->optima), "other_ends", list_json(o, o->optima, o->count),
                    "maximal", (json_int_t)o->maximal, "starts", (json_int_t)o->starts, "dead",
                    (json_int_t)o->dead, "unsettled", (json_int_t)o->unsettled, "iterations",
                    o->iterations, "points", (json_int_t)layer->X.rows, "dimension",
@@ -133,7 +136,7 @@ static json_t *result_json(const setup_optima *s, const ep_layer *layer, const e
 /* starts that settled in other ends */
 static ptrdiff_t others_of(const ep_optima *o) {
   ptrdiff_t starts = 0;
-  for (ptrdiff_t i = o->maximal; i < o->count; i++) starts += o->optimum[i].count;
+  for (ptrdiff_t i = o->optima; i < o->count; i++) starts += o->optimum[i].count;
   return starts;
 }
 
@@ -142,21 +145,21 @@ static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first
   for (ptrdiff_t i = first; i < end; i++) {
     const ep_optimum *p = &o->optimum[i];
     json_array_append_new(
-        rows, json_pack("[I,f,f,f,o,o,o,b,o]", (json_int_t)i + 1, p->basin, p->low, p->high,
+        rows, json_pack("[I,f,f,f,o,o,o,b,b,o]", (json_int_t)i + 1, p->basin, p->low, p->high,
                         number_json(p->lambda), number_json(p->gap), number_json(p->roughness),
-                        p->theorem1, number_json(p->returns)));
+                        p->maximal, p->theorem1, number_json(p->returns)));
   }
   return json_pack(
-      "{s:s,s:[{s:s},{s:s,s:s},{s:s,s:s},{s:s,s:s},{s:s},{s:s},{s:s},{s:s},{s:s,s:s}],"
+      "{s:s,s:[{s:s},{s:s,s:s},{s:s,s:s},{s:s,s:s},{s:s},{s:s},{s:s},{s:s},{s:s},{s:s,s:s}],"
       "s:o}",
       "title", title, "columns", "name", "#", "name", "basin", "format", ".1%", "name", "from",
       "format", ".1%", "name", "to", "format", ".1%", "name", "lambda", "name", "gap", "name",
-      "roughness", "name", "stable by Theorem 1", "name", "came back", "format", ".0%", "rows",
-      rows);
+      "roughness", "name", "maximal", "name", "stable by Theorem 1", "name", "came back", "format",
+      ".0%", "rows", rows);
 }
 
 static ep_status write_report(const setup_optima *s, const ep_layer *layer, const ep_optima *o,
-                              const char *command) {
+                              const char *line) {
   json_t *curves = NULL, *map = NULL;
   char words[200];
   const uint64_t seed = (uint64_t)s->run.seed;
@@ -166,18 +169,19 @@ static ep_status write_report(const setup_optima *s, const ep_layer *layer, cons
   snprintf(
       words, sizeof words,
       "%td starts: %td ended in %td optima, %td in other ends, %td were dead, %td had not settled.",
-      o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->maximal, others_of(o),
+      o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->optima, others_of(o),
       o->dead, o->unsettled);
   json_t *result = result_json(s, layer, o);
-  json_t *document = json_pack(
-      "{s:s,s:[{s:s,s:[s,s],s:[o,o],s:[o,o]}],s:O*,s:s,s:s,s:o,s:o}", "title",
-      "Where one node can end", "sections", "title", "Optima", "text", words,
-      "Optima are locally maximal eigenvectors of A(w); at the other ends A(w) jumps, because w is "
-      "orthogonal to data points.",
-      "tables", table_json(o, "Optima", 0, o->maximal),
-      table_json(o, "Other ends", o->maximal, o->count), "figures", curves, map, "settings",
-      json_object_get(result, "config"), "command", command, "version", ep_version(), "machine",
-      machine_json(), "result", result);
+  json_t *document =
+      json_pack("{s:s,s:[{s:s,s:[s,s],s:[o,o],s:[o,o]}],s:O*,s:s,s:s,s:o,s:o}", "title",
+                "Where one node can end", "sections", "title", "Optima", "text", words,
+                "maximal: a locally maximal eigenvector of A(w). The other ends are held where "
+                "A(w) jumps, by "
+                "many points orthogonal to w, far from any eigenvector.",
+                "tables", table_json(o, "Optima", 0, o->optima),
+                table_json(o, "Other ends", o->optima, o->count), "figures", curves, map,
+                "settings", json_object_get(result, "config"), "command", line, "version",
+                ep_version(), "machine", machine_json(), "result", result);
   EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
   st = ep_report_write(s->files.report, document);
   json_decref(document);
@@ -187,7 +191,7 @@ static ep_status write_report(const setup_optima *s, const ep_layer *layer, cons
 static ep_status report(const setup_optima *s, const ep_layer *layer, const ep_optima *o, int argc,
                         char **argv) {
   static char line[4096];
-  const ep_mat found = ep_mat_rows(&o->W, 0, o->maximal);
+  const ep_mat found = ep_mat_rows(&o->W, 0, o->optima);
   command_line(line, argc, argv);
   if (s->files.out[0]) EP_TRY(ep_npy_write(s->files.out, &found));
   if (s->files.report[0]) EP_TRY(write_report(s, layer, o, line));

@@ -82,8 +82,12 @@ void ep_optima_starts(const ep_mat *W, uint64_t seed);
 typedef struct {
   double lambda, residual;    /* w'A(w)w, |A(w)w - lambda w| / |A(w)w| */
   double top, gap, alignment; /* lambda_1(A(w)), lambda_1 - lambda_2, |w'phi_1| */
-  bool maximal;               /* a locally maximal eigenvector: residual 0, alignment 1, gap > 0 */
-  double roughness;           /* max |(A(v)-A(w))w| / |v-w| found, |v-w| = step, alpha held at w */
+  bool
+      maximal; /* a locally maximal eigenvector: gap > 0, residual 0 and alignment 1 to 1e-6, or, where
+                                 A(w) jumps, alignment above 0.99 */
+  ptrdiff_t touching; /* data points (and second views) orthogonal to w: there A(w) jumps */
+  bool held;          /* by atoms of the data: not an optimum (see ep_optima) */
+  double roughness;   /* max |(A(v)-A(w))w| / |v-w| found, |v-w| = step, alpha held at w */
   double
       roughness_bound; /* what it cannot exceed on these data; NAN: not relu or leaky, or weights given */
   double r, z0;        /* Theorem 2's r(w, alpha), and E exp(-h^2/(2 tau)); NAN likewise */
@@ -96,15 +100,18 @@ typedef struct {
   double basin, low, high; /* their share, and its 95 % Wilson interval */
 } ep_optimum;
 
-/* Where starts settle. The optima are the locally maximal eigenvectors. The other ends are no eigenvectors: there w is
- * orthogonal to data points, A(w) jumps, and the energy falls on both sides of the jump. */
+/* Where starts settle. For relu and leaky the energy has kinks at the hyperplanes of data points, and A(w) jumps there.
+ * An end is an optimum where it is a locally maximal eigenvector, or where at most d - 1 points lie on its hyperplane, the
+ * most there are in general position: then the jump is one of sampling. The other ends are held by atoms of the data,
+ * many points on one hyperplane, and no eigenvector is near. */
 typedef struct {
   ptrdiff_t starts, dead, unsettled;
-  ptrdiff_t count, maximal; /* ends, of which the first `maximal` are the optima */
-  ep_mat W;                 /* (count, d), owned */
-  ep_optimum *optimum;      /* (count), each kind by falling basin; owned */
-  ptrdiff_t *label;         /* (starts) end each start reached; -1 dead, -2 unsettled; owned */
-  double iterations;        /* mean of the settled starts */
+  ptrdiff_t count, optima; /* ends, of which the first `optima` are the optima */
+  ptrdiff_t maximal;       /* of these, locally maximal eigenvectors */
+  ep_mat W;                /* (count, d), owned */
+  ep_optimum *optimum;     /* (count), each kind by falling basin; owned */
+  ptrdiff_t *label;        /* (starts) end each start reached; -1 dead, -2 unsettled; owned */
+  double iterations;       /* mean of the settled starts */
 } ep_optima;
 /* Search, merging, and everything above for each end. */
 ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,

@@ -259,7 +259,7 @@ static bool is_line(const ep_alpha *alpha, ptrdiff_t m) {
 double ep_alpha_memory(const ep_alpha *alpha, ptrdiff_t points, ptrdiff_t m, ptrdiff_t k) {
   const double n = (double)points, columns = (double)k;
   double numbers = 2 * n + columns;
-  if (is_line(alpha, m)) numbers += 2 * n * (columns + 1) + 8 * n + 24 * (n + 1) * (columns + 1);
+  if (is_line(alpha, m)) numbers += 8 * n + (4 * (n + 16) + 24 * (n + 1)) * (columns + 1);
   else if (alpha->kind != EP_ALPHA_UNIFORM) numbers += (double)block_rows(points) * n;
   return numbers * sizeof(double) + 4096;
 }

@@ -39,7 +39,7 @@ static ep_status curves(ep_work *work, json_t *figure, const ep_optima *o, const
   }
   EP_TRY(ep_optima_follow(&W, paths, layer, config, &trace));
   for (ptrdiff_t i = 0; i < count; i++)
-    EP_TRY(add_curve(figure, ep_d(&trace, i, 0), t, i, i < o->maximal));
+    EP_TRY(add_curve(figure, ep_d(&trace, i, 0), t, i, i < o->optima));
   return EP_OK;
 }
 

@@ -87,7 +87,7 @@ static ep_status merge(ep_work *work, ep_optima *o, const ep_mat *W, const ep_pa
   return EP_OK;
 }
 
-/* Locally maximal eigenvectors first, each kind by falling basin; ties keep their order. Rows of W and labels follow. */
+/* Optima first, then ends that are held; each kind by falling basin, ties keep their order. Rows of W, labels follow. */
 static ep_status sort_ends(ep_work *work, ep_optima *o) {
   ranked *order;
   ptrdiff_t *place;
@@ -101,7 +101,7 @@ static ep_status sort_ends(ep_work *work, ep_optima *o) {
   ep_mat_copy(&W, &found);
   memcpy(old, o->optimum, (size_t)o->count * sizeof *old);
   for (ptrdiff_t i = 0; i < o->count; i++)
-    order[i] = (ranked){(double)(old[i].count + (old[i].maximal ? o->starts : 0)), i};
+    order[i] = (ranked){(double)(old[i].count + (old[i].held ? 0 : o->starts)), i};
   qsort(order, (size_t)o->count, sizeof *order, by_lambda);
   for (ptrdiff_t i = 0; i < o->count; i++) {
     place[order[i].start] = i;
@@ -166,6 +166,7 @@ static void count_basins(ep_optima *o) {
     p->basin = (double)p->count / (double)o->starts;
     ep_wilson(&p->low, &p->high, p->count, o->starts);
     o->maximal += p->maximal;
+    o->optima += !p->held;
   }
 }
 

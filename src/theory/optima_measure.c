@@ -39,6 +39,37 @@ static void turn(const ep_mat *V, const double *w, const ep_mat *U, double angle
       *ep_d(V, k, j) = cos(angle) * w[j] + sin(angle) * *ep_d(U, k, j);
 }
 
+/* ---- points on the hyperplane of w, where A(w) jumps */
+
+/* 1 - slope of the negative side; NAN where phi' does not jump at 0 alone */
+static double jump(const ep_layer *layer) {
+  const char *name = ep_activation_label(&layer->h);
+  if (strcmp(name, "relu") == 0) return 1;
+  if (strcmp(name, "linear") == 0) return 0;
+  return strcmp(name, "leaky") == 0 ? fabs(1 - layer->h.parameter) : NAN;
+}
+
+static ptrdiff_t on_hyperplane(double *s, const ep_mat *X, const double *w) {
+  ptrdiff_t count = 0;
+  ep_mat_vec(s, 1, X, EP_N, w, 0);
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    const double *x = ep_d(X, i, 0);
+    count += fabs(s[i]) <= 1e-6 * sqrt(ep_dot(x, x, X->cols));
+  }
+  return count;
+}
+
+/* points and second views on it; 0 where h' does not jump */
+static ep_status touching(ep_work *work, ptrdiff_t *count, const ep_layer *layer, const double *w) {
+  double *s;
+  *count = 0;
+  if (!(jump(layer) > 0)) return EP_OK;
+  EP_TRY(ep_work_get(work, &s, layer->X.rows, sizeof *s));
+  *count = on_hyperplane(s, &layer->X, w);
+  if (layer->X2.data) *count += on_hyperplane(s, &layer->X2, w);
+  return EP_OK;
+}
+
 /* ---- the spectrum of A(w) */
 
 static ep_status spectrum(ep_work *work, ep_optimum *o, const ep_layer *layer, const double *w) {
@@ -60,7 +91,10 @@ static ep_status spectrum(ep_work *work, ep_optimum *o, const ep_layer *layer, c
   o->top = lambda[d - 1];
   o->gap = d > 1 ? lambda[d - 1] - lambda[d - 2] : lambda[d - 1];
   o->alignment = fabs(ep_dot(w, ep_d(&A, d - 1, 0), d));
-  o->maximal = o->residual < exact && 1 - o->alignment < exact && o->gap > exact * fabs(o->top);
+  const bool eigenvector = o->residual < exact && 1 - o->alignment < exact;
+  const bool on_a_jump = o->touching > 0 && o->alignment > 0.99;
+  o->maximal = (eigenvector || on_a_jump) && o->gap > exact * fabs(o->top);
+  o->held = !o->maximal && o->touching >= d;
   return EP_OK;
 }
 
@@ -106,14 +140,6 @@ static ep_status roughness(ep_work *work, double *out, const ep_layer *layer, co
 }
 
 /* ---- its bound */
-
-/* 1 - slope of the negative side; NAN where phi' does not jump at 0 alone */
-static double jump(const ep_layer *layer) {
-  const char *name = ep_activation_label(&layer->h);
-  if (strcmp(name, "relu") == 0) return 1;
-  if (strcmp(name, "linear") == 0) return 0;
-  return strcmp(name, "leaky") == 0 ? fabs(1 - layer->h.parameter) : NAN;
-}
 
 typedef struct {
   ep_mat s, h, g; /* (N, 1) w'x, h(w'x), h'(w'x) w'x = p h */
@@ -319,6 +345,7 @@ static ep_status ball(ep_work *work, ep_optimum *o, const ep_layer *layer, const
 
 static ep_status measure(ep_work *work, ep_optimum *o, const ep_layer *layer, const double *w,
                          const ep_optima_config *config, uint64_t seed) {
+  EP_TRY(touching(work, &o->touching, layer, w));
   EP_TRY(spectrum(work, o, layer, w));
   EP_TRY(roughness(work, &o->roughness, layer, w, config, seed));
   EP_TRY(find_bounds(work, o, layer, w, config->step));

@@ -6,7 +6,8 @@
  * The shift keeps the iteration from turning round where C_alpha is indefinite. A(w)w jumps where w crosses the
  * hyperplane of a data point, and an optimum may lie on such a jump: there steps turn back on themselves, and b grows
  * with every turn until w settles; it shrinks again while w goes straight on. Where b had to grow w may have stopped
- * short on a ridge that still rises: it goes on from there with b = 1, until it settles twice at one place. */
+ * short on a ridge that still rises: it goes on from there with b = 1, until it settles twice at one place, or, where it
+ * wanders to and fro, at the last of PLACES. The last time b does not shrink, so that w does settle. */
 #include "core/vector.h"
 
 #include <eigenpair/optima.h>
@@ -17,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { BLOCK = 32 }; /* starts that go through the data together */
+enum { BLOCK = 32, PLACES = 12 }; /* starts that go through the data together */
 
 const char *ep_search_name(int i) {
   static const char *const names[] = {"power", "flow", NULL};
@@ -37,7 +38,8 @@ void ep_optima_starts(const ep_mat *W, uint64_t seed) {
 
 typedef struct {
   double top, brake; /* largest |y|, b of the head */
-  int rests;         /* 1: it has come to rest at the crowd's row `rest`; 2: and there again */
+  int rests;         /* 1: it has come to rest at the crowd's row `rest`; 2: for good */
+  int places;        /* how many places it has rested at */
 } momentum;
 
 /* y -> the next w minus w, in place; the new w into w. Returns |step|. */
@@ -54,7 +56,8 @@ static double advance(double *w, double *y, double *last, momentum *m, ptrdiff_t
     w[j] = next;
   }
   const bool turned = ep_dot(y, last, d) < 0;
-  m->brake = turned ? 1.5 * m->brake : fmax(1, 0.95 * m->brake);
+  if (turned) m->brake *= 1.5;
+  else if (m->rests < 2) m->brake = fmax(1, 0.95 * m->brake);
   memcpy(last, y, (size_t)d * sizeof *last);
   return sqrt(ep_dot(y, y, d));
 }
@@ -129,13 +132,14 @@ static bool arrived(crowd *c, ptrdiff_t a, double moved, const search *s) {
   double *w = ep_d(&c->W, a, 0), *rest = ep_d(&c->rest, a, 0);
   if (m->brake == 1 || m->rests == 2) return moved <= s->config->settle;
   if (moved > near / 50) return false;
-  if (m->rests == 1 && ep_layer_angle(s->layer, w, rest) <= near) {
+  if (m->places == PLACES || (m->rests == 1 && ep_layer_angle(s->layer, w, rest) <= near)) {
     m->rests = 2;
     return moved <= s->config->settle;
   }
   memcpy(rest, w, (size_t)c->W.cols * sizeof *w);
   memset(ep_d(&c->last, a, 0), 0, (size_t)c->W.cols * sizeof *w);
   m->rests = 1;
+  m->places++;
   m->brake = 1;
   return false;
 }

@@ -61,7 +61,7 @@ OTHERS = {
     "dynamics": "times compare matrix q0 trajectory basis embed data labels image pairs augment anchors positives "
                 "negatives json progress",
     "learnability": "kernel-matrix input-scale trains target out data labels image json progress",
-    "optima": "alpha ball data labels image augment anchors positives out figures json progress",
+    "optima": "alpha ball data labels image augment anchors positives out report json progress",
     "data": "data labels image out labels-out json progress",
 }
 

@@ -60,9 +60,9 @@ def test_numbers_of_each_optimum(optima, save, rng, activation, weights):
     assert r["starts"] == 20 and r["points"] == 60 and r["dimension"] == 3
     ends = r["optima"] + r["other_ends"]
     assert sum(o["count"] for o in ends) + r["dead"] + r["unsettled"] == 20
-    for kind, maximal in (r["optima"], True), (r["other_ends"], False):
+    for kind in r["optima"], r["other_ends"]:
         assert [o["basin"] for o in kind] == sorted((o["basin"] for o in kind), reverse=True)
-        assert all(o["maximal"] == maximal for o in kind)
+    assert r["maximal"] == sum(o["maximal"] for o in ends)
     for o in ends:
         assert KEYS <= set(o)
         w = np.array(o["w"])
@@ -77,6 +77,11 @@ def test_numbers_of_each_optimum(optima, save, rng, activation, weights):
                                    atol=1e-9)
         assert o["basin"] == o["count"] / 20 and o["basin_low"] <= o["basin"] <= o["basin_high"]
         assert o["theorem1"] == (o["maximal"] and o["gap"] > o["roughness"])
+        jumps = activation in ("relu", "leaky:0.2")
+        assert o["touching"] == (jumps and (abs(s) <= 1e-6 * np.linalg.norm(X, axis=1)).sum())
+        assert (o in r["optima"]) == (o["maximal"] or o["touching"] < 3)
+        if o["maximal"]:
+            assert o["alignment"] > (0.99 if o["touching"] else 1 - 1e-6) and (o["touching"] or o["residual"] < 1e-6)
         if o["roughness_bound"] is not None:
             assert o["roughness"] <= o["roughness_bound"] + 1e-12
 
@@ -121,18 +126,29 @@ def test_orthonormal_patterns_and_nothing_else(optima, good, tmp_path):
     X = np.load(tmp_path / "x.npy")
     r = optima("--data", "x.npy", "--starts", 200)
     W = np.array([o["w"] for o in r["optima"]])
-    assert W.shape == (6, 6) and all(o["stable"] for o in r["optima"])
+    assert W.shape == (6, 6) and all(o["stable"] and o["maximal"] for o in r["optima"])
     np.testing.assert_allclose(W @ W.T, np.eye(6), atol=0.06)
     on = (X @ W.T > 0).astype(float)  # u_m'x has the sign of b_m
     np.testing.assert_allclose(on.mean(0), 0.2, atol=0.01)
     for o in r["other_ends"]:
-        assert o["residual"] > 1e-3 and np.abs(X @ np.array(o["w"])).min() < 1e-6
+        assert o["residual"] > 1e-3 and o["touching"] > 6
+
+
+def test_noisy_patterns(optima, good, tmp_path):
+    """With noise the optima lie where A(w) jumps: every start settles, next to a pattern."""
+    good("data", "make", "--data", "categorical:6,2000", "--precision", "double", "--out", "u.npy")
+    U = np.unique(np.load(tmp_path / "u.npy").round(12), axis=0)
+    r = optima("--data", "categorical:6,2000,0.1", "--starts", 200)
+    W = np.array([o["w"] for o in r["optima"]])
+    assert len(W) == 6 and r["unsettled"] == 0 and not r["other_ends"] and r["maximal"] == 6
+    np.testing.assert_allclose(np.sort((W @ U.T).max(0)), 1, atol=0.01)
 
 
 def test_nearly_orthogonal_patterns(optima):
-    """|U'U - I| = 0.15: an optimum or another end next to every u_m (OPTIMA Fig. 1 right)."""
+    """|U'U - I| = 0.15: still one optimum for each u_m (OPTIMA Fig. 1 right)."""
     r = optima("--data", "summation:6,20000,0.2,0.15", "--starts", 200)
-    assert len(r["optima"]) + len(r["other_ends"]) >= 6 and len(r["optima"]) >= 5
+    W = np.array([o["w"] for o in r["optima"] if o["maximal"]])
+    assert len(W) == 6 and np.abs(W @ W.T - np.eye(6)).max() < 0.25
 
 
 def test_linear_has_one(optima):
@@ -176,7 +192,7 @@ def test_same_bits_on_any_threads(good):
 
 def test_text_and_report(good, tmp_path):
     out = good("optima", "--data", "categorical:4,100", "--starts", 50, "--report", "out")
-    assert re.search(r"optima +4 \(locally maximal", out) and re.search(r"starts +50: \d+ dead", out)
+    assert re.search(r"optima +4, of which 4 are", out) and re.search(r"starts +50: \d+ dead", out)
     assert "out/report.html" in out and "Where one node can end" in (tmp_path / "out" / "report.html").read_text()
     section, = json.loads((tmp_path / "out" / "document.json").read_text())["sections"]
     assert [len(t["rows"]) for t in section["tables"]] == [4, 0]

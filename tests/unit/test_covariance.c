@@ -120,16 +120,17 @@ static void uniform_is_covariance(void **state) {
   ep_mat_free(&C);
 }
 
-/* Sums over the line, against the sum as it stands: clustered, spread, all equal, very far apart. */
+/* Sums over the line, against the sum as it stands: clustered, spread, all equal, very far apart, cut off by relu. */
 static void line(void **state) {
   (void)state;
   enum { N = 900 };
   ep_mat g = random_mat(EP_DOUBLE, N, 1, 11), V = random_mat(EP_DOUBLE, N, 3, 12), S;
   const double spreads[] = {0, 1e-3, 1, 30, 800, 1e6};
   CHECK_OK(ep_mat_new(&S, EP_DOUBLE, N, 3));
-  for (size_t s = 0; s < sizeof spreads / sizeof *spreads; s++) {
+  for (size_t s = 0; s < 2 * sizeof spreads / sizeof *spreads; s++) {
     double x[N];
-    for (int i = 0; i < N; i++) x[i] = 5 + spreads[s] * ep_get(&g, i, 0);
+    for (int i = 0; i < N; i++)
+      x[i] = spreads[s / 2] * (s % 2 ? fmax(0, ep_get(&g, i, 0)) : 5 + ep_get(&g, i, 0));
     CHECK_OK(ep_gauss_sums(&S, x, N, &V, 0.2));
     for (int i = 0; i < N; i += 13)
       for (int k = 0; k < 3; k++) {
