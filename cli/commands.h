@@ -68,6 +68,6 @@ void command_line(char text[4096], int argc, char **argv);
 
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
 double resident_peak(void);    /* most bytes of the process in memory at once; NAN: not known */
-json_t *machine_json(void);    /* cores, threads, memory, version */
+json_t *machine_json(void);    /* processor, cores, threads, memory */
 json_t *number_json(double x); /* null where x is not finite */
 void print_count(FILE *to, double n); /* 12,345 */

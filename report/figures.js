@@ -17,6 +17,7 @@ const FEW = 40; // points of a line that are marked one by one
 // Colours that stay apart for the colour-blind; the page has its own of the same meaning for light and dark.
 export const PAPER = {
   font: "Helvetica, Arial, 'DejaVu Sans', sans-serif",
+  paper: '#ffffff', // a drawing may stand on a dark page
   ink: '#1d2329',
   soft: '#565f68',
   line: '#dde1e5',
@@ -304,7 +305,7 @@ function configOf(theme, figure, width) {
   };
   return {
     font: theme.font,
-    background: null,
+    background: theme.paper || null,
     aria: false,
     view: { stroke: null },
     text: { fontSize: 12 },

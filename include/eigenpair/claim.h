@@ -14,8 +14,8 @@ typedef struct {
   bool pass;
   json_t *measured; /* object: every number with its name */
   json_t *figures;  /* array of figures (figure.h) */
-  json_t *
-      notes; /* array of sentences: what was done where the paper is silent, what was found besides */
+  json_t *notes;    /* array of sentences: what was done where the paper is silent */
+  json_t *found;    /* array of sentences: what was found that the paper does not say */
 } ep_claim_result;
 /* Empty, ready to be filled in; and the end of it. */
 ep_status ep_claim_result_new(ep_claim_result *out);
@@ -26,6 +26,8 @@ ep_status ep_claim_measure_all(ep_claim_result *r, const char *name, const doubl
                                ptrdiff_t count);
 ep_status ep_claim_figure(ep_claim_result *r, json_t *figure);
 ep_status ep_claim_note(ep_claim_result *r, const char *sentence);
+ep_status ep_claim_found(ep_claim_result *r, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 
 typedef struct {
   const char *id;        /* linear-fig1 */
@@ -34,6 +36,7 @@ typedef struct {
   const char *criterion; /* what must come out */
   /* `result` is empty when it is called; on failure the caller frees it all the same */
   ep_status (*check)(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
+  double seconds[3]; /* about how long each size takes on two cores: for the time left */
 } ep_claim;
 /* One table a paper; ends with a row whose id is NULL. */
 extern const ep_claim ep_claims_wide[], ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];

@@ -24,6 +24,7 @@
 ep_status ep_report_check(const json_t *document);
 /* Makes the folder (and those above it) and in it, each file whole or not at all,
  *   report.html          the page, complete in itself
+ *   report.md            the same as text with the drawings
  *   result.json          the document's result, every number exact
  *   document.json        the document: `eigenpair report` makes all of this from it again
  *   figures/NAME.csv     the numbers of each figure

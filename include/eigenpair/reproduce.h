@@ -14,7 +14,7 @@ ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const
  *
  *   {"size": "quick", "seed": 0, "precision": "single", "version": .., "passed": 30, "failed": 2, "errors": 1, "seconds": ..,
  *    "claims": [{"id", "paper", "source", "says", "criterion", "pass", "measured": {..}, "figures": [..], "notes": [..],
- *                "seconds", "error" (only if it could not run)}, ..]} */
+ *                "found": [..], "seconds", "error" (only if it could not run)}, ..]} */
 ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count,
                        ep_claim_size size, const ep_run_config *run, const char *folder);
 /* folder/report.html with all claims in a table, folder/PAPER/report.html for each paper, folder/findings.md.

@@ -19,6 +19,8 @@ typedef struct {
   void *user;
   /* Non-zero asks long work to save and stop; may be NULL. */
   const volatile int *stop;
+  /* Folder in which very long work keeps its parts, to go on from them when it is run again; may be NULL. */
+  const char *parts;
 } ep_run_config;
 extern const ep_option ep_run_options[];
 

@@ -2,6 +2,7 @@
 
 #include "core/mem.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -165,4 +166,15 @@ ep_status ep_folder_make(const char *path) {
   }
   EP_CHECK(stat(path, &info) == 0 && S_ISDIR(info.st_mode), EP_ERR_IO, "%s: is not a folder", path);
   return EP_OK;
+}
+
+void ep_folder_remove(const char *path) {
+  DIR *folder = opendir(path);
+  if (!folder) return;
+  for (struct dirent *e; (e = readdir(folder));) {
+    char name[1400];
+    if (snprintf(name, sizeof name, "%s/%s", path, e->d_name) < (int)sizeof name) unlink(name);
+  }
+  closedir(folder);
+  rmdir(path);
 }

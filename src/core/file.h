@@ -25,3 +25,5 @@ ep_status ep_file_check_writable(const char *path);
 ep_status ep_file_write_text(const char *path, const char *text);
 /* The folder and those above it, where they are not yet there. */
 ep_status ep_folder_make(const char *path);
+/* The files in a folder and the folder itself; folders within stay. */
+void ep_folder_remove(const char *path);

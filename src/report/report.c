@@ -2,6 +2,7 @@
 #include "core/embed.h"
 #include "core/file.h"
 #include "report/draw.h"
+#include "report/markdown.h"
 
 #include <eigenpair/report.h>
 #include <eigenpair/run.h>
@@ -90,5 +91,6 @@ ep_status ep_report_write(const char *folder, const json_t *document) {
   EP_TRY(write_json(folder, "document.json", document));
   EP_TRY(write_page(page, document));
   EP_TRY(ep_watch_step("drawing", 0, 1));
-  return ep_report_draw(page, figures);
+  EP_TRY(ep_report_draw(page, figures));
+  return ep_report_markdown(folder, document);
 }

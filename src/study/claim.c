@@ -1,12 +1,16 @@
 /* What a claim's check hands back. */
 #include <eigenpair/claim.h>
+#include <stdarg.h>
+#include <stdio.h>
 
 static ep_status nomem(void) { return EP_FAIL(EP_ERR_NOMEM, "no memory for a claim's result"); }
 
 ep_status ep_claim_result_new(ep_claim_result *out) {
-  *out =
-      (ep_claim_result){.measured = json_object(), .figures = json_array(), .notes = json_array()};
-  if (out->measured && out->figures && out->notes) return EP_OK;
+  *out = (ep_claim_result){.measured = json_object(),
+                           .figures = json_array(),
+                           .notes = json_array(),
+                           .found = json_array()};
+  if (out->measured && out->figures && out->notes && out->found) return EP_OK;
   ep_claim_result_free(out);
   return nomem();
 }
@@ -15,6 +19,7 @@ void ep_claim_result_free(ep_claim_result *r) {
   json_decref(r->measured);
   json_decref(r->figures);
   json_decref(r->notes);
+  json_decref(r->found);
   *r = (ep_claim_result){0};
 }
 
@@ -33,4 +38,13 @@ ep_status ep_claim_figure(ep_claim_result *r, json_t *figure) {
 
 ep_status ep_claim_note(ep_claim_result *r, const char *sentence) {
   return json_array_append_new(r->notes, json_string(sentence)) ? nomem() : EP_OK;
+}
+
+ep_status ep_claim_found(ep_claim_result *r, const char *format, ...) {
+  char sentence[800];
+  va_list values;
+  va_start(values, format);
+  vsnprintf(sentence, sizeof sentence, format, values);
+  va_end(values);
+  return json_array_append_new(r->found, json_string(sentence)) ? nomem() : EP_OK;
 }

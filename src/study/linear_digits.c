@@ -1,9 +1,9 @@
 /* LINEAR Fig. 5: two classes of digits, step times against width, and a linear SVM on either embedding. */
 #include "study/linear_claims.h"
 
+#include <eigenpair/probe.h>
 #include <math.h>
 #include <omp.h>
-#include <string.h>
 
 enum { WIDTHS = 3, OUTPUTS = 10 };
 
@@ -19,99 +19,17 @@ static const plan plans[] = {
     [EP_CLAIM_PAPER] = {"mnist", "mnist:test", false, 200, 400, {800, 1600, 3200}, 100},
 };
 
-/* ---- linear SVM: min 1/2 |w|^2 + c sum_i max(0, 1 - y_i w'x_i)^2, x with a 1 appended, by Newton's method */
-
-static double margins(double *slack, const ep_mat *X, const double *w, const int *labels) {
-  double sum = 0;
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
-    double s = 0;
-    for (ptrdiff_t j = 0; j < X->cols; j++) s += *ep_d(X, i, j) * w[j];
-    slack[i] = fmax(0, 1 - (labels[i] ? s : -s));
-    sum += slack[i] * slack[i];
-  }
-  return sum;
-}
-
-/* step = -H^{-1} g, g = w - 2c sum y slack x, H = I + 2c sum over slack > 0 of xx' */
-static ep_status newton(const ep_mat *step, const ep_mat *H, const ep_mat *X, const double *w,
-                        const double *slack, const int *labels, double c) {
-  const ptrdiff_t k = X->cols;
-  for (ptrdiff_t a = 0; a < k; a++) {
-    *ep_d(step, a, 0) = -w[a];
-    for (ptrdiff_t b = 0; b < k; b++) *ep_d(H, a, b) = a == b;
-  }
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
-    const double *x = ep_d(X, i, 0), y = labels[i] ? 1 : -1;
-    for (ptrdiff_t a = 0; slack[i] > 0 && a < k; a++) {
-      *ep_d(step, a, 0) += 2 * c * y * slack[i] * x[a];
-      for (ptrdiff_t b = 0; b < k; b++) *ep_d(H, a, b) += 2 * c * x[a] * x[b];
-    }
-  }
-  EP_TRY(ep_mat_cholesky(H));
-  ep_mat_solve_triangular(step, H, EP_N);
-  ep_mat_solve_triangular(step, H, EP_T);
-  return EP_OK;
-}
-
-static double half_square(const double *w, ptrdiff_t k) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < k; j++) sum += w[j] * w[j] / 2;
-  return sum;
-}
-
-/* w (k), all 0 at first; steps are halved while the objective does not fall */
-static ep_status svm(double *w, ep_work *work, const ep_mat *X, const int *labels, double c) {
-  const ptrdiff_t k = X->cols;
-  ep_mat step, H;
-  double *slack, *next;
-  EP_TRY(ep_work_mat(work, &step, EP_DOUBLE, k, 1));
-  EP_TRY(ep_work_mat(work, &H, EP_DOUBLE, k, k));
-  EP_TRY(ep_work_get(work, &slack, X->rows, sizeof *slack));
-  EP_TRY(ep_work_get(work, &next, k, sizeof *next));
-  double value = c * margins(slack, X, w, labels);
-  for (int turn = 0; turn < 100; turn++) {
-    EP_TRY(newton(&step, &H, X, w, slack, labels, c));
-    double length = 1, now = INFINITY;
-    for (; length > 1e-6; length /= 2) {
-      for (ptrdiff_t j = 0; j < k; j++) next[j] = w[j] + length * *ep_d(&step, j, 0);
-      now = half_square(next, k) + c * margins(slack, X, next, labels);
-      if (now < value) break;
-    }
-    if (!(now < value * (1 - 1e-12))) return EP_OK;
-    memcpy(w, next, (size_t)k * sizeof *w);
-    value = now;
-  }
-  return EP_OK;
-}
-
-/* [E, 1] of the anchors, scaled to columns of mean square 1 by `norm` (taken from E where it is 0) */
-static void features(const ep_mat *out, const ep_mat *E, double *norm) {
-  if (*norm == 0) *norm = sqrt(ep_mat_norm2(E) / (double)(E->rows * E->cols));
-  for (ptrdiff_t i = 0; i < E->rows; i++) {
-    for (ptrdiff_t j = 0; j < E->cols; j++) *ep_d(out, i, j) = *ep_d(E, i, j) / *norm;
-    *ep_d(out, i, E->cols) = 1;
-  }
-}
-
-/* share of new points that an SVM on embedded training points puts in their class; E, F: their embeddings */
-static ep_status accuracy(double *share, ep_work *work, const ep_mat *E, const int *labels,
-                          const ep_mat *F, const int *new_labels) {
-  const ptrdiff_t k = E->cols + 1;
-  ep_mat X, Y;
-  double *w, norm = 0, right = 0;
-  EP_TRY(ep_work_mat(work, &X, EP_DOUBLE, E->rows, k));
-  EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, F->rows, k));
-  EP_TRY(ep_work_get(work, &w, k, sizeof *w));
-  features(&X, E, &norm);
-  features(&Y, F, &norm);
-  EP_TRY(svm(w, work, &X, labels, 1));
-  for (ptrdiff_t i = 0; i < Y.rows; i++) {
-    double s = 0;
-    for (ptrdiff_t j = 0; j < k; j++) s += *ep_d(&Y, i, j) * w[j];
-    right += (s > 0) == (new_labels[i] != 0);
-  }
-  *share = right / (double)Y.rows;
-  return EP_OK;
+/* share of new points that a linear SVM on embedded training points puts in their class */
+static ep_status accuracy(double *share, const ep_mat *E, const int *labels, const ep_mat *F,
+                          const int *new_labels, const ep_run_config *run) {
+  const ep_labelled train = {E, labels}, test = {F, new_labels};
+  ep_probe_config config;
+  ep_probe_result result = {0};
+  ep_options_default(ep_probe_options, &config);
+  const ep_status st = ep_probe_run(&result, "svm", &train, &test, &config, run);
+  *share = result.accuracy;
+  ep_probe_result_free(&result);
+  return st;
 }
 
 /* ---- times and embeddings at one width */
@@ -150,8 +68,8 @@ static ep_status time_descent(double *seconds, ep_descent *d, int steps) {
   return EP_OK;
 }
 
-static ep_status at_width(fig5 *f, ep_work *work, int w, const plan *s, double rate,
-                          ep_descent *d) {
+static ep_status at_width(fig5 *f, ep_work *work, int w, const plan *s, double rate, ep_descent *d,
+                          const ep_run_config *run) {
   const double *lambda = f->p.basis.lambda;
   ep_linear_info info;
   ep_mat q;
@@ -161,11 +79,11 @@ static ep_status at_width(fig5 *f, ep_work *work, int w, const plan *s, double r
   EP_TRY(time_descent(claim_at(&f->descent, w, 0), d, s->steps));
   EP_TRY(ep_descent_embed(&f->E, d, &f->X));
   EP_TRY(ep_descent_embed(&f->F, d, &f->Y));
-  EP_TRY(accuracy(claim_at(&f->by_descent, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels));
+  EP_TRY(accuracy(claim_at(&f->by_descent, w, 0), &f->E, f->p.labels, &f->F, f->test.labels, run));
   EP_TRY(ep_linear_flow(&q, &info, lambda, rate * s->steps, 1e-8));
   EP_TRY(ep_linear_embed(&f->E, &f->p.basis, &q, &f->X));
   EP_TRY(ep_linear_embed(&f->F, &f->p.basis, &q, &f->Y));
-  return accuracy(claim_at(&f->by_equation, w, 0), work, &f->E, f->p.labels, &f->F, f->test.labels);
+  return accuracy(claim_at(&f->by_equation, w, 0), &f->E, f->p.labels, &f->F, f->test.labels, run);
 }
 
 static ep_status judge(ep_claim_result *r, const fig5 *f) {
@@ -202,7 +120,9 @@ static ep_status draw_all(ep_claim_result *r, const fig5 *f) {
   return claim_draw(figure, "equation", NULL, &f->by_equation, true);
 }
 
-static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan *s, long seed) {
+static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan *s,
+                          const ep_run_config *run) {
+  const long seed = run->seed;
   EP_TRY(linear_problem_digits(&f->p, s->train, s->each, s->pool, seed));
   EP_TRY(linear_problem_digits(&f->test, s->test, s->new_each, s->pool, seed));
   const double rate = 0.1 / fabs(f->p.basis.lambda[0]);
@@ -218,7 +138,7 @@ static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan
     ep_descent *d;
     for (int k = 0; k < 4; k++) curves[k]->x[w] = s->widths[w];
     EP_TRY(ep_descent_new(&d, &config, NULL, &f->p.points, (uint64_t)seed));
-    const ep_status st = at_width(f, work, w, s, rate, d);
+    const ep_status st = at_width(f, work, w, s, rate, d, run);
     ep_descent_free(d);
     EP_TRY(st);
   }
@@ -226,7 +146,7 @@ static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan
   EP_TRY(ep_claim_note(r,
                        "Digits 3 and 8 on the unit sphere, views by crops, ten outputs, descent "
                        "through the points along the Grassmannian; W_1'W_1 = I needs h of at "
-                       "least the number of pixels. SVM: squared hinge, c = 1."));
+                       "least the number of pixels. SVM: squared hinge, the probe's own."));
   if (s->pool)
     EP_TRY(ep_claim_note(r,
                          "Pixels are averaged in squares of 2 x 2, so that narrow networks have "
@@ -237,7 +157,7 @@ static ep_status fig5_run(ep_claim_result *r, ep_work *work, fig5 *f, const plan
 ep_status linear_fig5(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   fig5 f = {0};
   ep_work work = {0};
-  const ep_status st = fig5_run(r, &work, &f, &plans[size], run->seed);
+  const ep_status st = fig5_run(r, &work, &f, &plans[size], run);
   linear_problem_free(&f.p);
   linear_problem_free(&f.test);
   ep_work_free(&work);

@@ -113,10 +113,12 @@ static ep_status fig2_run(ep_claim_result *r, ep_work *work, fig2 *f, int widths
                        "medians of the starts; Theorem 1's bound is K c |x|^2 d log^2(h)/sqrt(h), "
                        "with K fitted at the least width and held against the others."));
   if (claim_exponent(&f->end[1]) > -0.3)
-    EP_TRY(ep_claim_note(r,
-                         "Found: relu does not become linear once it is trained, only its start "
-                         "does; the paper says it does. phi(0) = 0 is not enough, phi needs a "
-                         "slope at 0."));
+    EP_TRY(
+        ep_claim_found(r,
+                       "relu does not become linear once it is trained (exponent %.2f), only its "
+                       "start does; the paper says it does. phi(0) = 0 is not enough, phi needs "
+                       "a slope at 0.",
+                       claim_exponent(&f->end[1])));
   return fig2_judge(r, f, widths);
 }
 
@@ -275,7 +277,9 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
   EP_TRY(ep_claim_measure(r, "distance_from_the_eigenvector", span));
   EP_TRY(ep_claim_measure(r, "largest_difference_from_the_equation", path));
   r->pass = span < 1e-6 && path < 0.05;
-  return EP_OK;
+  return ep_claim_note(r,
+                       "Half moons, rate 0.01, 20 units a layer, one output, C divided by n, every "
+                       "layer along the Grassmannian.");
 }
 
 ep_status linear_fig6(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

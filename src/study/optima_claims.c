@@ -131,7 +131,7 @@ static ep_status threshold(ep_claim_result *r, long seed) {
   return ep_claim_figure(r, figure);
 }
 
-/* Reported, not judged: locally maximal eigenvectors of the summation model at a small q */
+/* Reported, not judged: locally maximal eigenvectors of the summation model at a small q, those that are no u_m */
 static ep_status small_q(ep_claim_result *r, const ep_run_config *run) {
   ep_population p;
   ep_optima o;
@@ -140,9 +140,14 @@ static ep_status small_q(ep_claim_result *r, const ep_run_config *run) {
   const ep_status st = ep_optima_find(&o, &p.layer, &c, run);
   ep_population_free(&p);
   if (st) return st;
-  const double maximal = (double)o.maximal;
+  const ptrdiff_t maximal = o.maximal;
   ep_optima_free(&o);
-  return ep_claim_measure(r, "summation_maximal_at_0.1", maximal);
+  EP_TRY(ep_claim_measure(r, "summation_maximal_at_0.1", (double)maximal));
+  if (maximal == 6) return EP_OK;
+  return ep_claim_found(r,
+                        "At q = 0.1 the summation model of six patterns has %td locally maximal "
+                        "eigenvectors: one more, w = -(u_1 + .. + u_6)/sqrt 6, all patterns off.",
+                        maximal);
 }
 
 static ep_status check_exact(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -158,14 +163,11 @@ static ep_status check_exact(ep_claim_result *r, ep_claim_size size, const ep_ru
   if (!st) st = threshold(r, run->seed);
   if (!st) st = small_q(r, run);
   if (st) return st;
-  EP_TRY(ep_claim_note(
-      r,
-      "At small q the summation model has one more locally maximal eigenvector than patterns: "
-      "w = -(u_1 + .. + u_m)/sqrt m, all of them off, reached by about one start in 2^m."));
-  return ep_claim_note(r,
-                       "The summation model has further ends that are no eigenvectors: local "
-                       "maxima of the energy at "
-                       "which w is orthogonal to data points, where A(w) jumps.");
+  EP_TRY(ep_claim_note(r, "Six patterns, q = 0.2, exact populations: probabilities as weights."));
+  return ep_claim_found(r,
+                        "The summation model has further ends that are no eigenvectors: local "
+                        "maxima of the energy at which w is orthogonal to data points, where A(w) "
+                        "jumps.");
 }
 
 /* ---- optima-fig1 */
@@ -236,13 +238,28 @@ static ep_status check_fig1(ep_claim_result *r, ep_claim_size size, const ep_run
   const ep_status st = tilted(r, 0.15, figure, true, (uint64_t)run->seed);
   if (st) return json_decref(figure), st;
   EP_TRY(ep_claim_figure(r, figure));
-  EP_TRY(ep_claim_note(
-      r,
-      "An end that is no eigenvector lies on the hyperplane of a data point, where A(w) jumps."));
+  EP_TRY(ep_claim_note(r, "Eight patterns, q = 0.2, the exact population."));
+  EP_TRY(ep_claim_found(r,
+                        "An end need not be an eigenvector: it may lie on the hyperplane of a data "
+                        "point, where A(w) jumps."));
   return tilted(r, 0.39, NULL, false, (uint64_t)run->seed); /* where it begins to fail */
 }
 
 /* ---- optima-linear */
+
+/* where the starts of a slice end; the name of the activation in that of the figure */
+static ep_status draw_starts(ep_claim_result *r, const char *activation, const ep_optima *o,
+                             const ep_layer *layer, const ep_optima_config *c,
+                             const ep_run_config *run) {
+  json_t *figure;
+  char text[64];
+  EP_TRY(ep_optima_map(&figure, o, layer, c, (uint64_t)run->seed));
+  snprintf(text, sizeof text, "map-%s", activation);
+  json_object_set_new(figure, "name", json_string(text));
+  snprintf(text, sizeof text, "Which optimum a start reaches, %s", activation);
+  json_object_set_new(figure, "title", json_string(text));
+  return ep_claim_figure(r, figure);
+}
 
 static ep_status check_linear(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const char *const activations[] = {"linear", "relu"};
@@ -264,10 +281,12 @@ static ep_status check_linear(ep_claim_result *r, ep_claim_size size, const ep_r
     st = ep_claim_measure(r, name, (double)o.count);
     if (!st && a == 0)
       st = ep_claim_measure(r, "alignment_with_principal_axis", o.optimum[0].alignment);
+    if (!st) st = draw_starts(r, activations[a], &o, &layer, &c, run);
     ep_optima_free(&o);
   }
   ep_mat_free(&layer.X);
-  return st;
+  if (st) return st;
+  return ep_claim_note(r, "Five clusters of 400 points in all, in R^8; relu beside it.");
 }
 
 /* ---- optima-count */
@@ -356,7 +375,14 @@ static ep_status check_count(ep_claim_result *r, ep_claim_size size, const ep_ru
   EP_TRY(ep_claim_note(r,
                        "Whether Gaussian weights give more optima is reported, not judged: ends "
                        "are all places where "
-                       "starts settle, maximal those that are locally maximal eigenvectors."));
+                       "starts settle, maximal those that are locally maximal eigenvectors. "
+                       "Six patterns, q = 0.2."));
+  EP_TRY(ep_claim_found(
+      r,
+      "Gaussian weights of a small tau give more ends, but they are no locally "
+      "maximal eigenvectors: %.0f ends of which %.0f are maximal with uniform "
+      "weights, %.0f and %.0f at tau = 2, %.0f and %.0f at 0.5, %.0f and %.0f at 0.1.",
+      ends[0], maximal[0], ends[1], maximal[1], ends[2], maximal[2], ends[3], maximal[3]));
   EP_TRY(ep_figure_new(&figure, "nodes", EP_FIGURE_LINE, "More nodes collect more optima",
                        "Distinct optima held by the first K nodes, uniform weights.",
                        (ep_axis){"nodes", true}, (ep_axis){"distinct optima", false}));
@@ -418,6 +444,9 @@ static ep_status check_stability(ep_claim_result *r, ep_claim_size size, const e
                        "label 1 came back after "
                        "every push.",
                        (ep_axis){"roughness", false}, (ep_axis){"gap", false}));
+  EP_TRY(ep_claim_note(r,
+                       "The summation model of six patterns at q = 0.1, 0.2, 0.3, with relu, leaky "
+                       "relu, a cubic monomial and linear activation; pushes of 0.01."));
   const ep_status st = ep_figure_add(figure, &(ep_series){.name = "eigenvectors",
                                                           .count = t.count,
                                                           .x = t.roughness,
@@ -514,36 +543,54 @@ static ep_status check_limit(ep_claim_result *r, ep_claim_size size, const ep_ru
   ep_status st = limit_of(r, figure, "uniform", runs, (uint64_t)run->seed);
   if (!st) st = limit_of(r, figure, "gaussian:0.5", runs, (uint64_t)run->seed);
   if (st) return json_decref(figure), st;
-  return ep_claim_figure(r, figure);
+  EP_TRY(ep_claim_figure(r, figure));
+  return ep_claim_note(r,
+                       "Two views of four orthonormal categories with noise 0.3, batches of 100 to "
+                       "1,600, the means of some batches.");
 }
 
 /* ---- */
 
 const ep_claim ep_claims_optima[] = {
-    {"optima-exact", "OPTIMA B.1",
+    {"optima-exact",
+     "OPTIMA B.1",
      "A(u_m) has a closed form in the categorical and the summation model, and every u_m is an "
      "optimum",
      "A(u_m) to 1e-12; all 6 of 6 found and no other locally maximal eigenvector; returns at q = "
      "0.380, departs at 0.384",
-     check_exact},
-    {"optima-fig1", "OPTIMA Fig. 1 right",
+     check_exact,
+     {1, 1, 5}},
+    {"optima-fig1",
+     "OPTIMA Fig. 1 right",
      "for nearly orthogonal U power iteration converges next to every u_m",
-     "|U'U - I| = 0.15: from all 8 patterns it settles within 5 degrees", check_fig1},
-    {"optima-linear", "OPTIMA section 3",
+     "|U'U - I| = 0.15: from all 8 patterns it settles within 5 degrees",
+     check_fig1,
+     {3, 3, 3}},
+    {"optima-linear",
+     "OPTIMA section 3",
      "with linear activation every node learns the same direction",
-     "one optimum, whatever the start", check_linear},
-    {"optima-count", "OPTIMA section 3, Corollary 2",
+     "one optimum, whatever the start",
+     check_linear,
+     {1, 1, 1}},
+    {"optima-count",
+     "OPTIMA section 3, Corollary 2",
      "Gaussian weights lower the bound of the roughness by z0; more nodes collect more optima",
      "r(Gaussian)/r(uniform) = z0 to 0.02, z0 <= 1, roughness below its bound; 100 nodes hold at "
      "least 6 optima",
-     check_count},
-    {"optima-stability", "OPTIMA Theorem 1",
+     check_count,
+     {4, 30, 60}},
+    {"optima-stability",
+     "OPTIMA Theorem 1",
      "gap > roughness makes a locally maximal eigenvector stable",
-     "each such one comes back after every small push", check_stability},
-    {"optima-limit", "OPTIMA Lemma 2",
+     "each such one comes back after every small push",
+     check_stability,
+     {1, 2, 5}},
+    {"optima-limit",
+     "OPTIMA Lemma 2",
      "C_alpha tends to a positive semidefinite limit as the batch grows",
      "distance falls with exponent below -0.4; a negative least eigenvalue at least halves from N "
      "= 100 to 1,600",
-     check_limit},
+     check_limit,
+     {1, 3, 3}},
     {0},
 };

@@ -8,6 +8,7 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const ep_paper ep_papers[] = {
     {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide},
@@ -47,19 +48,21 @@ ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const
   return EP_OK;
 }
 
-/* ---- progress: the claims count alike; within one, the farthest that any of its stages got */
+/* ---- progress: a claim counts as the seconds it is known to take; within one, the farthest that any of its stages got */
 
 typedef struct {
   const ep_run_config *outer;
-  int done, count;
-  double within;
+  double before, here, all; /* seconds of those done, of this one, of all that are to be run */
+  double within;            /* share of this one */
+  int count;                /* to be run */
 } progress;
 
 static void tell(void *user, const char *what, double done, double total) {
   progress *p = user;
   (void)what;
   if (total > 0) p->within = fmax(p->within, fmin(done / total, 1));
-  ep_run_progress(p->outer, "claims", p->done + p->within, p->count);
+  ep_run_progress(p->outer, "claims", p->count * (p->before + p->within * p->here) / p->all,
+                  p->count);
 }
 
 /* ---- one claim */
@@ -82,6 +85,7 @@ static ep_status keep(json_t *job, const ep_claim_result *r, double seconds) {
   EP_TRY(ep_json_put(job, "measured", json_incref(r->measured)));
   EP_TRY(ep_json_put(job, "figures", json_incref(r->figures)));
   EP_TRY(ep_json_put(job, "notes", json_incref(r->notes)));
+  EP_TRY(ep_json_put(job, "found", json_incref(r->found)));
   return ep_json_put(job, "seconds", json_real(seconds));
 }
 
@@ -117,17 +121,40 @@ static ep_status job_path(char path[1200], const char *folder, const ep_claim *c
   return st;
 }
 
-/* from its file, or run and written there; a claim that could not run is tried again next time */
+/* from its file, or run and written there; a claim that could not run is tried again next time. Its parts are beside it
+ * until it is finished. */
 static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
-                         const ep_run_config *run, const char *folder) {
-  char path[1200];
-  EP_TRY(job_path(path, folder, c, size, run));
+                         const ep_run_config *outer, const char *folder, progress *p) {
+  char path[1200], parts[1240];
+  ep_run_config run = *outer;
+  EP_TRY(job_path(path, folder, c, size, outer));
   json_t *job = ep_jobs_read(path);
   if (job) return ep_json_append(jobs, job);
+  snprintf(parts, sizeof parts, "%s.parts", path);
+  run.parts = parts;
+  p->within = 0;
+  p->here = c->seconds[size];
   job = words_of(c);
   EP_TRY(ep_json_append(jobs, job));
-  EP_TRY(run_claim(job, c, size, run));
-  return json_object_get(job, "error") ? EP_OK : ep_jobs_write(path, job);
+  EP_TRY(run_claim(job, c, size, &run));
+  p->before += p->here;
+  if (json_object_get(job, "error")) return EP_OK;
+  EP_TRY(ep_jobs_write(path, job));
+  ep_folder_remove(parts);
+  return EP_OK;
+}
+
+/* what is not there yet */
+static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_claim_size size,
+                      const ep_run_config *run, const char *folder) {
+  char path[1200];
+  for (int i = 0; i < count; i++) {
+    EP_TRY(job_path(path, folder, claims[i], size, run));
+    if (access(path, R_OK) == 0) continue;
+    p->all += claims[i]->seconds[size];
+    p->count++;
+  }
+  return EP_OK;
 }
 
 /* ---- all of them */
@@ -152,7 +179,7 @@ static ep_status reproduce(json_t *result, const ep_claim *const *claims, int co
                            ep_claim_size size, const ep_run_config *outer, const char *folder) {
   char jobs_folder[1200];
   json_t *jobs = json_array();
-  progress p = {outer, 0, count, 0};
+  progress p = {.outer = outer};
   ep_run_config run = *outer;
   run.progress = tell, run.user = &p;
   EP_TRY(ep_json_put(result, "size", json_string(ep_claim_size_name(size))));
@@ -162,12 +189,12 @@ static ep_status reproduce(json_t *result, const ep_claim *const *claims, int co
   EP_TRY(ep_json_put(result, "claims", jobs));
   snprintf(jobs_folder, sizeof jobs_folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(jobs_folder));
+  EP_TRY(plan(&p, claims, count, size, &run, folder));
   ep_watch(&run);
   ep_status st = EP_OK;
-  for (; !st && p.done < count; p.done++) {
-    p.within = 0;
+  for (int i = 0; !st && i < count; i++) {
     st = ep_watch_step("claims", 0, 1);
-    if (!st) st = one_job(jobs, claims[p.done], size, &run, folder);
+    if (!st) st = one_job(jobs, claims[i], size, &run, folder, &p);
   }
   ep_watch(NULL);
   EP_TRY(st);

@@ -34,6 +34,12 @@ static ep_status facts(json_t *section, const json_t *job) {
   if (json_object_get(job, "error"))
     return ep_json_append(list, json_pack("[s, s]", "Could not run", text_of(job, "error")));
   EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", json_object_get(job, "measured"))));
+  static const char *const words[][2] = {{"Found besides", "found"}, {"What was done", "notes"}};
+  for (int i = 0; i < 2; i++) {
+    const json_t *sentences = json_object_get(job, words[i][1]);
+    if (json_array_size(sentences))
+      EP_TRY(ep_json_append(list, json_pack("[s, O]", words[i][0], sentences)));
+  }
   return ep_json_append(list, json_pack("[s, O]", "Seconds", json_object_get(job, "seconds")));
 }
 
@@ -57,26 +63,51 @@ static ep_status claim_section(json_t *sections, const json_t *job) {
   snprintf(title, sizeof title, "%s: %s", text_of(job, "id"), text_of(job, "source"));
   json_t *section = json_pack("{s:s, s:s}", "title", title, "badge", outcome(job));
   EP_TRY(ep_json_append(sections, section));
-  json_t *notes = json_object_get(job, "notes");
-  EP_TRY(ep_json_put(section, "text", notes ? json_incref(notes) : json_array()));
   EP_TRY(facts(section, job));
   return figures(section, job);
 }
 
 /* ---- the table of claims */
 
-static json_t *measured_words(const json_t *job) {
-  char text[400] = "";
-  size_t used = 0;
+static bool is_bound(const char *name) {
+  const size_t n = strlen(name);
+  return (n > 4 && strcmp(name + n - 4, "_low") == 0) ||
+         (n > 5 && strcmp(name + n - 5, "_high") == 0);
+}
+
+/* "name value (low to high)", in words */
+static size_t number_words(char *out, size_t size, const json_t *measured, const char *name,
+                           const json_t *value) {
+  char end[2][140];
+  snprintf(end[0], sizeof end[0], "%s_low", name);
+  snprintf(end[1], sizeof end[1], "%s_high", name);
+  const json_t *low = json_object_get(measured, end[0]), *high = json_object_get(measured, end[1]);
+  size_t used = (size_t)snprintf(out, size, "%.80s %.3g", name, json_number_value(value));
+  for (char *c = out; *c; c++)
+    if (*c == '_') *c = ' ';
+  if (json_is_number(low) && json_is_number(high))
+    used += (size_t)snprintf(out + used, size - used, " (%.3g to %.3g)", json_number_value(low),
+                             json_number_value(high));
+  return used;
+}
+
+/* the first few numbers; all of them are in the paper's page */
+enum { WORDS = 1200 };
+static const char *measured_words(char out[WORDS], const json_t *job) {
+  enum { MOST = 8 };
+  const json_t *measured = json_object_get(job, "measured");
   const char *name;
   json_t *value;
-  if (json_object_get(job, "error")) return json_string(text_of(job, "error"));
-  json_object_foreach(json_object_get(job, "measured"), name, value) {
-    if (!json_is_number(value) || used > 160) continue;
-    used += (size_t)snprintf(text + used, sizeof text - used, "%s%.60s %.4g", used ? ", " : "",
-                             name, json_number_value(value));
+  size_t used = 0;
+  int count = 0;
+  if (json_object_get(job, "error")) return text_of(job, "error");
+  out[0] = '\0';
+  json_object_foreach((json_t *)measured, name, value) {
+    if (!json_is_number(value) || is_bound(name) || count++ >= MOST) continue;
+    if (used) used += (size_t)snprintf(out + used, WORDS - used, "; ");
+    used += number_words(out + used, WORDS - used, measured, name, value);
   }
-  return json_string(text);
+  return out;
 }
 
 static ep_status overview_table(json_t *section, const json_t *jobs, const char *paper) {
@@ -89,9 +120,10 @@ static ep_status overview_table(json_t *section, const json_t *jobs, const char 
   EP_TRY(ep_json_put(section, "tables", json_pack("[o]", table)));
   json_array_foreach(jobs, i, job) {
     if (paper && !belongs(job, paper)) continue;
+    char words[WORDS];
     EP_TRY(ep_json_append(
-        rows, json_pack("[s, s, s, o, O]", text_of(job, "id"), text_of(job, "source"), outcome(job),
-                        measured_words(job), json_object_get(job, "seconds"))));
+        rows, json_pack("[s, s, s, s, O]", text_of(job, "id"), text_of(job, "source"), outcome(job),
+                        measured_words(words, job), json_object_get(job, "seconds"))));
   }
   return EP_OK;
 }
@@ -187,64 +219,98 @@ static ep_status write_page(const source *s, const ep_paper *paper) {
 
 /* ---- findings.md */
 
-static void print_number(FILE *to, const json_t *measured, const char *name, const json_t *value) {
-  char end[2][140];
-  snprintf(end[0], sizeof end[0], "%s_low", name);
-  snprintf(end[1], sizeof end[1], "%s_high", name);
-  const json_t *low = json_object_get(measured, end[0]), *high = json_object_get(measured, end[1]);
-  fprintf(to, "%s %.3g", name, json_number_value(value));
-  if (json_is_number(low) && json_is_number(high))
-    fprintf(to, " (%.3g to %.3g)", json_number_value(low), json_number_value(high));
+/* text in a cell */
+static void put_cell(FILE *to, const char *s) {
+  for (; *s; s++) {
+    if (*s == '|') fputc('\\', to);
+    fputc(*s, to);
+  }
 }
 
-static bool is_bound(const char *name) {
-  const size_t n = strlen(name);
-  return (n > 4 && strcmp(name + n - 4, "_low") == 0) ||
-         (n > 5 && strcmp(name + n - 5, "_high") == 0);
+static bool is_open(const json_t *job) { return strstr(text_of(job, "source"), "(open)") != NULL; }
+
+/* what is asked, and what was found, with its uncertainty */
+static void put_open(FILE *to, const json_t *jobs) {
+  size_t i, k;
+  json_t *job, *sentence;
+  fputs("\n## Open problems\n\n| claim | outcome | question | found |\n|---|---|---|---|\n", to);
+  json_array_foreach(jobs, i, job) {
+    if (!is_open(job)) continue;
+    fprintf(to, "| %s | %s | ", text_of(job, "id"), outcome(job));
+    put_cell(to, text_of(job, "says"));
+    fputs(" | ", to);
+    put_cell(to, text_of(job, "error"));
+    json_array_foreach(json_object_get(job, "found"), k, sentence) {
+      if (k) fputc(' ', to);
+      put_cell(to, json_string_value(sentence));
+    }
+    fputs(" |\n", to);
+  }
 }
 
-/* a row a claim: numbers with their intervals, then the notes */
-static void print_finding(FILE *to, const json_t *job) {
-  const json_t *measured = json_object_get(job, "measured");
+static void put_found(FILE *to, const json_t *jobs, const char *paper) {
+  size_t i, k;
+  json_t *job, *sentence;
+  json_array_foreach(jobs, i, job) if (belongs(job, paper) && !is_open(job))
+      json_array_foreach(json_object_get(job, "found"), k, sentence)
+          fprintf(to, "* %s: %s\n", text_of(job, "id"), json_string_value(sentence));
+}
+
+static void put_claims(FILE *to, const json_t *jobs, const char *paper) {
+  char words[WORDS];
+  size_t i;
+  json_t *job;
+  fputs("\n| claim | outcome | criterion | measured |\n|---|---|---|---|\n", to);
+  json_array_foreach(jobs, i, job) {
+    if (!belongs(job, paper)) continue;
+    fprintf(to, "| %s | %s | ", text_of(job, "id"), outcome(job));
+    put_cell(to, text_of(job, "criterion"));
+    fputs(" | ", to);
+    put_cell(to, measured_words(words, job));
+    fputs(" |\n", to);
+  }
+}
+
+static void put_machine(FILE *to, const json_t *machine) {
   const char *name;
   json_t *value;
-  size_t i;
-  bool first = true;
-  fprintf(to, "| %s | %s | ", text_of(job, "id"), outcome(job));
-  json_object_foreach((json_t *)measured, name, value) {
-    if (!json_is_number(value) || is_bound(name)) continue;
-    if (!first) fprintf(to, "; ");
-    print_number(to, measured, name, value);
-    first = false;
+  int count = 0;
+  json_object_foreach((json_t *)machine, name, value) {
+    fprintf(to, "%s%s ", count++ ? ", " : "", name);
+    if (json_is_string(value)) fputs(json_string_value(value), to);
+    else if (strcmp(name, "memory") == 0) fprintf(to, "%.1f GB", json_number_value(value) / 1e9);
+    else fprintf(to, "%.4g", json_number_value(value));
   }
-  fprintf(to, " | %s", text_of(job, "error"));
-  json_array_foreach(json_object_get(job, "notes"), i, value)
-      fprintf(to, "%s%s", i ? " " : "", json_string_value(value));
-  fprintf(to, " |\n");
 }
 
+/* What is open; then for each paper what was found that it does not say, and a row a claim. */
 static ep_status write_findings(const source *s) {
   char path[1200];
   ep_file file;
-  size_t i;
-  json_t *job;
   const json_t *jobs = json_object_get(s->result, "claims");
   snprintf(path, sizeof path, "%.1000s/findings.md", s->folder);
   EP_TRY(ep_file_open(&file, path));
-  fprintf(
-      file.stream,
-      "# Findings\n\nMade by `%s`, size %s, seed %lld, version %s. Numbers in brackets are 95 %% "
-      "intervals or the range over\nseeds, as the name says.\n",
-      s->command, text_of(s->result, "size"),
-      (long long)json_integer_value(json_object_get(s->result, "seed")),
-      text_of(s->result, "version"));
+  FILE *to = file.stream;
+  fprintf(to, "# Findings\n\nMade by `%s`: size %s, seed %lld, version %s.\n", s->command,
+          text_of(s->result, "size"),
+          (long long)json_integer_value(json_object_get(s->result, "seed")),
+          text_of(s->result, "version"));
+  if (s->machine) {
+    fputs("Machine: ", to);
+    put_machine(to, s->machine);
+    fputs(".\n", to);
+  }
+  fputs("In brackets: 95 % intervals of exponents, two standard errors of gains.\n", to);
+  bool open = false;
+  size_t i;
+  json_t *job;
+  json_array_foreach(jobs, i, job) open = open || is_open(job);
+  if (open) put_open(to, jobs);
   for (const ep_paper *p = ep_papers; p->name; p++) {
     if (!any_of(jobs, p->name)) continue;
-    fprintf(file.stream,
-            "\n## %s\n\n| claim | outcome | measured | what was done, what was found "
-            "|\n|---|---|---|---|\n",
-            p->title);
-    json_array_foreach(jobs, i, job) if (belongs(job, p->name)) print_finding(file.stream, job);
+    fprintf(to, "\n## %s\n\n", p->title);
+    put_found(to, jobs, p->name);
+    put_claims(to, jobs, p->name);
   }
   return ep_file_commit(&file);
 }

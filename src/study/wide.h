@@ -55,12 +55,14 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
                      const wide_size *z, wide_measure *measure, void *user,
                      const ep_run_config *run);
 
+/* Medians over the seeds, at most WIDE_WIDTHS. */
+ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
 /* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
 /* A figure against width, with dashed M^-1/2 through its first point. */
 ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
                             const char *title, const char *alt, const char *y);
-ep_status wide_slope(json_t *figure, const claim_curve *c);
+ep_status wide_slope(json_t *figure, const char *panel, const claim_curve *c);
 /* A column of the history over time, `scale` times; name "M = 100". */
 ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
                          double scale);

@@ -1,7 +1,10 @@
 /* Fits over widths and seeds for WIDE's claims. */
 #include "study/wide.h"
 
+#include "core/file.h"
+#include "core/hash.h"
 #include "core/mem.h"
+#include "study/jobs.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -44,10 +47,52 @@ static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long 
   u->fit.tolerance = s->tolerance;
   u->fit.epochs = z->epochs;
   u->fit.track_every = z->epochs > 25 ? z->epochs / 25 : 1;
-  /* an interrupted claim starts again: what the fit saves then is thrown away */
+}
+
+/* ---- long fits are parts: kept on the way, so that a claim that was killed goes on from them */
+
+static bool is_long(const ep_setup *u) { /* some seconds and more */
+  return (double)u->fit.epochs * (double)u->net.width * (double)u->data.samples >= 1e7;
+}
+
+/* The place of a fit is named by its settings and the weights it starts from (NULL: drawn with its seed). */
+static ep_status keep_parts(ep_setup *u, const ep_net *start) {
+  char name[40], weights[40] = "";
+  json_t *settings;
+  EP_TRY(ep_folder_make(u->run.parts));
+  EP_TRY(ep_setup_to_json(&settings, u));
+  if (start)
+    snprintf(weights, sizeof weights, "%016llx",
+             (unsigned long long)ep_hash(EP_HASH_START, start->theta.data,
+                                         (size_t)start->theta.cols * ep_sizeof(start->theta.prec)));
+  ep_status st = ep_json_put(settings, "start", json_string(weights));
+  json_object_del(settings, "init"); /* its name; the weights count */
+  if (!st) st = ep_jobs_fingerprint(name, settings);
+  json_decref(settings);
+  EP_TRY(st);
+  snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%.900s/%s.npz", u->run.parts, name);
+  u->files.every = u->fit.epochs / 4;
+  if (access(u->files.checkpoint, R_OK) == 0)
+    memcpy(u->files.resume, u->files.checkpoint, sizeof u->files.resume);
+  return EP_OK;
+}
+
+/* where nothing is kept, what an interrupted fit saves is thrown away */
+static void keep_nothing(ep_setup *u) {
   const char *folder = getenv("TMPDIR");
   snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%s/eigenpair-%ld.npz",
            folder ? folder : "/tmp", (long)getpid());
+}
+
+static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points, ep_setup *u,
+                     const ep_net *start) {
+  const bool parts = u->run.parts && is_long(u);
+  if (parts) EP_TRY(keep_parts(u, start));
+  else keep_nothing(u);
+  const ep_status st = ep_fit(model, info, points, u);
+  if (st == EP_ERR_INTERRUPTED && !parts) unlink(u->files.checkpoint);
+  u->files.resume[0] = '\0';
+  return st;
 }
 
 ep_status wide_setup_only(wide_fit *f, const wide_setting *s, const wide_size *z, long width,
@@ -67,13 +112,6 @@ ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, lon
                         ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run);
 }
 
-static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points,
-                     const ep_setup *setup) {
-  const ep_status st = ep_fit(model, info, points, setup);
-  if (st == EP_ERR_INTERRUPTED) unlink(setup->files.checkpoint);
-  return st;
-}
-
 ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, const char *method,
                          long epochs) {
   ep_setup *setup = ep_alloc(1, sizeof *setup);
@@ -82,7 +120,7 @@ ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, 
   PUT(setup->fit.method, method);
   setup->fit.track[0] = '\0';
   setup->fit.epochs = epochs;
-  const ep_status st = fit(model, info, &f->points, setup);
+  const ep_status st = fit(model, info, &f->points, setup, NULL);
   ep_release(setup);
   return st;
 }
@@ -96,9 +134,11 @@ ep_status wide_start(wide_fit *f) {
 
 ep_status wide_train_from_start(wide_fit *f) {
   ep_opt_TEXT *init = &f->setup->net.init;
-  snprintf(*init, sizeof *init, "%.1000s.start.npz", f->setup->files.checkpoint);
+  const char *folder = getenv("TMPDIR");
+  snprintf(*init, sizeof *init, "%s/eigenpair-%ld.start.npz", folder ? folder : "/tmp",
+           (long)getpid());
   ep_status st = ep_model_save(*init, &f->start);
-  if (!st) st = fit(&f->model, &f->info, &f->points, f->setup);
+  if (!st) st = fit(&f->model, &f->info, &f->points, f->setup, &f->start.net);
   unlink(*init);
   (*init)[0] = '\0';
   return st;
@@ -106,7 +146,7 @@ ep_status wide_train_from_start(wide_fit *f) {
 
 ep_status wide_train(wide_fit *f) {
   EP_TRY(wide_start(f));
-  return fit(&f->model, &f->info, &f->points, f->setup);
+  return fit(&f->model, &f->info, &f->points, f->setup, NULL);
 }
 
 void wide_free(wide_fit *f) {
@@ -173,13 +213,17 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
 
 /* ---- laws and figures */
 
+ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c) {
+  double x[WIDE_WIDTHS];
+  for (ptrdiff_t i = 0; i < c->count; i++) x[i] = claim_median(c, i);
+  return ep_claim_measure_all(r, name, x, c->count);
+}
+
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c) {
-  double median[WIDE_WIDTHS];
   char full[96];
   *law = claim_law(c);
-  for (ptrdiff_t i = 0; i < c->count; i++) median[i] = claim_median(c, i);
   EP_TRY(ep_claim_measure_all(r, "widths", c->x, c->count));
-  EP_TRY(ep_claim_measure_all(r, name, median, c->count));
+  EP_TRY(wide_medians(r, name, c));
   snprintf(full, sizeof full, "%s_exponent", name);
   EP_TRY(ep_claim_measure(r, full, law->exponent));
   snprintf(full, sizeof full, "%s_exponent_low", name);
@@ -194,12 +238,15 @@ ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *nam
                       (ep_axis){y, true});
 }
 
-ep_status wide_slope(json_t *figure, const claim_curve *c) {
+ep_status wide_slope(json_t *figure, const char *panel, const claim_curve *c) {
   double y[WIDE_WIDTHS];
   for (ptrdiff_t i = 0; i < c->count; i++) y[i] = claim_median(c, 0) * sqrt(c->x[0] / c->x[i]);
-  return ep_figure_add(
-      figure,
-      &(ep_series){.name = "slope -1/2", .count = c->count, .x = c->x, .y = y, .dashed = true});
+  return ep_figure_add(figure, &(ep_series){.name = "slope -1/2",
+                                            .panel = panel,
+                                            .count = c->count,
+                                            .x = c->x,
+                                            .y = y,
+                                            .dashed = true});
 }
 
 ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
@@ -261,6 +308,19 @@ static ep_status measure_drift(double *out, wide_fit *f, bool first_seed, void *
   return first_seed ? wide_time_line(g->time, f, g->column, g->panel, 1) : EP_OK;
 }
 
+/* the figure of that name, made the first time it is asked for: several sweeps are its panels */
+static ep_status shared_figure(json_t **figure, ep_claim_result *r, const char *name,
+                               const char *title, const char *alt, ep_axis x, ep_axis y) {
+  size_t i;
+  json_t *f;
+  json_array_foreach(r->figures, i, f) {
+    if (strcmp(json_string_value(json_object_get(f, "name")), name) != 0) continue;
+    *figure = f;
+    return EP_OK;
+  }
+  return claim_figure(figure, r, name, EP_FIGURE_LINE, title, alt, x, y);
+}
+
 static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const char *prefix,
                        const char *column, const wide_setting *s, const wide_size *z,
                        const ep_run_config *run) {
@@ -268,18 +328,17 @@ static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const
   json_t *figure;
   char name[64];
   following g = {.column = column, .panel = *prefix ? prefix : NULL};
-  snprintf(name, sizeof name, "%s%stime", prefix, *prefix ? "-" : "");
-  EP_TRY(claim_figure(&g.time, r, name, EP_FIGURE_LINE, "Drift over time",
-                      "How far it has moved after so many epochs, a line a width, first seed.",
-                      (ep_axis){"epoch", true}, (ep_axis){column, true}));
+  const char *quantity = strcmp(column, "ntk_max") == 0 ? "largest change of K" : "|C(t) - C(0)|_F";
+  EP_TRY(shared_figure(&g.time, r, "time", "Drift over time",
+                       "How far it has moved after so many epochs, a line a width, first seed.",
+                       (ep_axis){"epoch", true}, (ep_axis){quantity, true}));
   EP_TRY(wide_sweep(c, 2, work, s, z, measure_drift, &g, run));
-  snprintf(name, sizeof name, "%s%swidth", prefix, *prefix ? "-" : "");
-  EP_TRY(wide_width_figure(&figure, r, name, "Drift against width",
-                           "Drift at the end of training for each width, with the range over "
-                           "seeds, beside a slope of -1/2.",
-                           column));
-  EP_TRY(claim_draw(figure, "measured", NULL, &c[0], false));
-  EP_TRY(wide_slope(figure, &c[0]));
+  EP_TRY(shared_figure(&figure, r, "width", "Drift against width",
+                       "Drift at the end of training for each width, with the range over seeds, "
+                       "beside a slope of -1/2.",
+                       (ep_axis){"width M", true}, (ep_axis){quantity, true}));
+  EP_TRY(claim_draw(figure, "measured", g.panel, &c[0], false));
+  EP_TRY(wide_slope(figure, g.panel, &c[0]));
   snprintf(name, sizeof name, "%s%sdrift", prefix, *prefix ? "_" : "");
   EP_TRY(wide_law(&out->width, r, name, &c[0]));
   out->time = claim_worst(&c[1], 0);

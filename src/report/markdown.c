@@ -1,0 +1,161 @@
+#include "report/markdown.h"
+
+#include "core/file.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *text_of(const json_t *object, const char *name) {
+  const char *s = json_string_value(json_object_get(object, name));
+  return s ? s : "";
+}
+
+/* ---- values */
+
+/* text that means what it says: no markup, one line, no cell's end */
+static void put_text(FILE *to, const char *s) {
+  for (; *s; s++) {
+    if (strchr("\\`*_[]<>|#", *s)) fputc('\\', to);
+    fputc(*s == '\n' ? ' ' : *s, to);
+  }
+}
+
+/* a name of the JSON, as words */
+static void put_name(FILE *to, const char *s) {
+  for (; *s; s++) {
+    if (strchr("\\`*[]<>|#", *s)) fputc('\\', to);
+    fputc(*s == '_' ? ' ' : *s, to);
+  }
+}
+
+static void put_value(FILE *to, const json_t *v) {
+  size_t i;
+  json_t *item;
+  const char *name;
+  if (json_is_string(v)) put_text(to, json_string_value(v));
+  else if (json_is_boolean(v)) fputs(json_is_true(v) ? "yes" : "no", to);
+  else if (json_is_number(v)) fprintf(to, "%.4g", json_number_value(v));
+  else if (json_is_array(v)) {
+    json_array_foreach(v, i, item) {
+      if (i) fputs(json_is_string(item) ? " " : ", ", to);
+      put_value(to, item);
+    }
+  } else if (json_is_object(v)) {
+    i = 0;
+    json_object_foreach((json_t *)v, name, item) {
+      if (i++) fputs("; ", to);
+      put_name(to, name);
+      fputc(' ', to);
+      put_value(to, item);
+    }
+  } else fputs("-", to);
+}
+
+/* ---- parts of a section */
+
+static void put_facts(FILE *to, const json_t *facts) {
+  size_t i;
+  json_t *pair;
+  json_array_foreach(facts, i, pair) {
+    fputs("* ", to);
+    put_text(to, json_string_value(json_array_get(pair, 0)));
+    fputs(": ", to);
+    put_value(to, json_array_get(pair, 1));
+    fputc('\n', to);
+  }
+  if (i) fputc('\n', to);
+}
+
+static void put_row(FILE *to, const json_t *cells, bool names) {
+  size_t i;
+  json_t *cell;
+  json_array_foreach(cells, i, cell) {
+    fputs("| ", to);
+    put_value(to, names ? json_object_get(cell, "name") : cell);
+    if (names && *text_of(cell, "unit")) fprintf(to, " (%s)", text_of(cell, "unit"));
+    fputc(' ', to);
+  }
+  fputs("|\n", to);
+}
+
+static void put_table(FILE *to, const json_t *table) {
+  const json_t *columns = json_object_get(table, "columns");
+  size_t i;
+  json_t *row;
+  if (json_array_size(json_object_get(table, "rows")) == 0) return;
+  fputs("**", to);
+  put_text(to, text_of(table, "title"));
+  fputs("**\n\n", to);
+  put_row(to, columns, true);
+  for (i = 0; i < json_array_size(columns); i++) fputs("|---", to);
+  fputs("|\n", to);
+  json_array_foreach(json_object_get(table, "rows"), i, row) put_row(to, row, false);
+  fputc('\n', to);
+}
+
+/* the drawing, or the numbers where it could not be drawn */
+static void put_figure(FILE *to, const char *folder, const json_t *figure) {
+  char path[1200];
+  const char *name = text_of(figure, "name");
+  snprintf(path, sizeof path, "%.900s/figures/%.200s.svg", folder, name);
+  const bool drawn = access(path, R_OK) == 0;
+  fputs(drawn ? "![" : "[", to);
+  put_text(to, text_of(figure, drawn ? "alt" : "title"));
+  fprintf(to, "](figures/%s%s)\n\n", name, drawn ? ".svg" : ".csv");
+}
+
+static void put_section(FILE *to, const char *folder, const json_t *section) {
+  size_t i;
+  json_t *item;
+  fputs("\n## ", to);
+  put_text(to, text_of(section, "title"));
+  if (*text_of(section, "badge")) fprintf(to, " (%s)", text_of(section, "badge"));
+  fputs("\n\n", to);
+  json_array_foreach(json_object_get(section, "text"), i, item) {
+    put_value(to, item);
+    fputs("\n\n", to);
+  }
+  put_facts(to, json_object_get(section, "facts"));
+  json_array_foreach(json_object_get(section, "tables"), i, item) put_table(to, item);
+  json_array_foreach(json_object_get(section, "figures"), i, item) put_figure(to, folder, item);
+}
+
+/* ---- the document */
+
+static void put_made_by(FILE *to, const json_t *d) {
+  static const char *const names[] = {"machine", "settings"};
+  if (*text_of(d, "command"))
+    fprintf(to, "Made by `%s`, eigenpair %s.\n\n", text_of(d, "command"), text_of(d, "version"));
+  for (int i = 0; i < 2; i++) {
+    const json_t *v = json_object_get(d, names[i]);
+    if (!v) continue;
+    put_name(to, names[i]);
+    fputs(": ", to);
+    put_value(to, v);
+    fputs("\n\n", to);
+  }
+}
+
+ep_status ep_report_markdown(const char *folder, const json_t *document) {
+  char path[1200];
+  ep_file f;
+  size_t i;
+  json_t *item;
+  snprintf(path, sizeof path, "%.1000s/report.md", folder);
+  EP_TRY(ep_file_open(&f, path));
+  fputs("# ", f.stream);
+  put_text(f.stream, text_of(document, "title"));
+  fputs("\n\n", f.stream);
+  json_array_foreach(json_object_get(document, "verdict"), i, item) {
+    fputs("**", f.stream);
+    put_text(f.stream, text_of(item, "question"));
+    fprintf(f.stream, "** %s. ", text_of(item, "answer"));
+    put_text(f.stream, text_of(item, "words"));
+    fputs("\n\n", f.stream);
+  }
+  put_made_by(f.stream, document);
+  json_array_foreach(json_object_get(document, "sections"), i, item)
+      put_section(f.stream, folder, item);
+  return ep_file_commit(&f);
+}
