@@ -3,7 +3,7 @@ JOBS ?= $(shell nproc)
 EP    = build/release/eigenpair
 
 .PHONY: all help setup build demo test test-asan coverage install bench bench-peers format check-format \
-        check-layers check fuzz clean
+        check-layers check fuzz docs clean
 
 all: build
 
@@ -17,6 +17,7 @@ help:
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make coverage      lines executed by the tests"
 	@echo "make fuzz          a minute of fuzzing for each parser"
+	@echo "make docs          runs every claim of the papers, writes docs/findings.md and docs/reproduce"
 
 setup:
 	@tools/setup.sh packages.txt
@@ -44,6 +45,10 @@ coverage: setup
 	@cmake --build --preset coverage -j $(JOBS) -- --no-print-directory --quiet
 	-@ctest --preset coverage -j $(JOBS) # counters cannot be written in the tests of a full disk
 	@tools/coverage.sh
+
+# the papers' claims at the default size, as pages of docs/
+docs: build
+	@tools/docs.sh
 
 install: build
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)

@@ -11,7 +11,8 @@
   X(S, TEXT, trajectory, "", 0, 0, NULL, "q at --times and --time (k, d, z)")              \
   X(S, TEXT, basis, "", 0, 0, NULL, "also write the eigenvectors U (d, d), a column each") \
   X(S, TEXT, embed, "", 0, 0, NULL, "new points, like --data: u(x) = q(T)'U'x")            \
-  X(S, TEXT, embedding, "embedding.npy", 0, 0, NULL, "where they go (n, z)")
+  X(S, TEXT, embedding, "embedding.npy", 0, 0, NULL, "where they go (n, z)")               \
+  X(S, TEXT, report, "", 0, 0, NULL, "folder for report.html: loss and spans over time")
 typedef struct {
   DYNAMICS_FILES(EP_OPT_FIELD, )
 } dynamics_files;
@@ -186,15 +187,75 @@ static ep_status embed_new(const setup_dynamics *s, const ep_dynamics *d, bool u
   return st;
 }
 
-static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, bool unit) {
+/* a line over time: row i has value `of` at index k */
+static ep_status add_over_time(ep_work *work, json_t *figure, const char *name, bool dashed,
+                               const ep_dynamics *d,
+                               double (*of)(const ep_dynamics *, ptrdiff_t, int), int k) {
+  double *t, *y;
+  EP_TRY(ep_work_get(work, &t, d->rows, sizeof *t));
+  EP_TRY(ep_work_get(work, &y, d->rows, sizeof *y));
+  for (ptrdiff_t i = 0; i < d->rows; i++) t[i] = d->row[i].time, y[i] = of(d, i, k);
+  return ep_figure_add(
+      figure, &(ep_series){.name = name, .count = d->rows, .x = t, .y = y, .dashed = dashed});
+}
+static double loss_of(const ep_dynamics *d, ptrdiff_t i, int k) {
+  return k ? d->row[i].descent_loss : d->row[i].loss;
+}
+static double projection_of(const ep_dynamics *d, ptrdiff_t i, int k) {
+  return *ep_d(&d->projection, i, k);
+}
+
+static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dynamics *d,
+                      bool compare) {
+  EP_TRY(
+      ep_figure_new(loss, "loss", EP_FIGURE_LINE, "Loss over time",
+                    "The loss of the equation falls to the sum of the most negative eigenvalues.",
+                    (ep_axis){"time", false}, (ep_axis){"loss", false}));
+  EP_TRY(ep_figure_new(spans, "spans", EP_FIGURE_LINE, "Eigenvectors in the span of q",
+                       "How far each of the most negative eigenvectors lies in the span of q.",
+                       (ep_axis){"time", false}, (ep_axis){"projection", false}));
+  EP_TRY(add_over_time(work, *loss, "equation", false, d, loss_of, 0));
+  if (compare) EP_TRY(add_over_time(work, *loss, "descent", true, d, loss_of, 1));
+  EP_TRY(ep_figure_rule(*loss, 'y', ep_linear_optimum(d->basis.lambda, d->basis.U.rows, d->q.cols),
+                        "optimum"));
+  for (int k = 0; k < d->spectrum && k < 8; k++) {
+    char name[24];
+    snprintf(name, sizeof name, "v_%d", k + 1);
+    EP_TRY(add_over_time(work, *spans, name, false, d, projection_of, k));
+  }
+  return EP_OK;
+}
+
+static ep_status write_report(const setup_dynamics *s, const ep_dynamics *d, int argc,
+                              char **argv) {
+  json_t *loss = NULL, *spans = NULL;
+  ep_work work = {0};
+  ep_status st = draw(&work, &loss, &spans, d, s->dynamics.compare);
+  ep_work_free(&work);
+  if (st) return json_decref(loss), json_decref(spans), st;
+  json_t *result = result_json(s, d);
+  json_t *section =
+      json_pack("{s:s,s:[s],s:[o,o]}", "title", "Dynamics", "text",
+                "q'U'x is the model; v_1, v_2, .. are the eigenvectors of C, the most "
+                "negative eigenvalue first.",
+                "figures", loss, spans);
+  st = write_page(s->files.report, "Linear self-supervised dynamics", section, result, argc, argv);
+  json_decref(result);
+  return st;
+}
+
+static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, bool unit, int argc,
+                           char **argv) {
   const ep_mat q = ep_dynamics_at(d, d->rows - 1);
   EP_TRY(ep_npy_write(s->files.out, &q));
   if (s->files.trajectory[0]) EP_TRY(write_trajectory(s, d));
   if (s->files.basis[0]) EP_TRY(ep_npy_write(s->files.basis, &d->basis.U));
   if (s->files.embed[0]) EP_TRY(embed_new(s, d, unit));
+  if (s->files.report[0]) EP_TRY(write_report(s, d, argc, argv));
   terminal_clear();
   if (s->cli.json) return print_json(result_json(s, d));
   print_summary(s, d);
+  if (s->files.report[0]) printf("report   %s/report.html\n", s->files.report);
   return EP_OK;
 }
 
@@ -219,7 +280,7 @@ static ep_status check_sizes(const dynamics_work *w, const setup_dynamics *s) {
   return EP_OK;
 }
 
-static ep_status dynamics(dynamics_work *w, setup_dynamics *s) {
+static ep_status dynamics(dynamics_work *w, setup_dynamics *s, int argc, char **argv) {
   const bool matrix = s->files.matrix[0];
   EP_CHECK(!matrix || (!s->data.data[0] && !s->pair.anchors[0]), EP_ERR_ARG,
            "give pairs or --matrix, not both");
@@ -230,15 +291,20 @@ static ep_status dynamics(dynamics_work *w, setup_dynamics *s) {
   EP_TRY(ep_dynamics_run(&w->d, &s->dynamics, &s->descent, matrix ? &w->C : NULL,
                          matrix ? NULL : &w->points, s->files.q0[0] ? &w->q0 : NULL,
                          (uint64_t)s->run.seed));
-  return write_all(s, &w->d, w->points.unit);
+  return write_all(s, &w->d, w->points.unit, argc, argv);
 }
 
-/* --times without --time end with the last of them */
+/* --times without --time end with the last of them; a report without --times looks 40 times */
 static void fill_in(setup_dynamics *s, int argc, char **argv) {
   const char *last = strrchr(s->dynamics.times, ',');
   s->own_outputs = args_peek(argc, argv, "--outputs") != NULL;
   if (s->dynamics.times[0] && !args_peek(argc, argv, "--time"))
     s->dynamics.time = strtod(last ? last + 1 : s->dynamics.times, NULL);
+  if (!s->files.report[0] || s->dynamics.times[0]) return;
+  size_t used = 0;
+  for (int i = 1; i < 40; i++)
+    used += (size_t)snprintf(s->dynamics.times + used, sizeof s->dynamics.times - used, "%s%.9g",
+                             used ? "," : "", s->dynamics.time * i / 40);
 }
 
 ep_status cmd_dynamics(int argc, char **argv) {
@@ -255,7 +321,7 @@ ep_status cmd_dynamics(int argc, char **argv) {
   EP_TRY(ep_run_start(&s.run));
   terminal_attach(&s.run, s.cli.progress);
   ep_watch(&s.run);
-  const ep_status st = dynamics(&w, &s);
+  const ep_status st = dynamics(&w, &s, argc, argv);
   ep_dynamics_free(&w.d);
   ep_points_free(&w.points);
   ep_mat_free(&w.C);

@@ -300,7 +300,7 @@ ep_status cmd_learnability(int argc, char **argv) {
   if (!st) st = read_target(&w, &s);
   if (!st) st = read_trains(&w, &s);
   if (!st) st = learn(&w, &s);
-  if (!st) st = learn_report(&w, &s, groups);
+  if (!st) st = learn_report(&w, &s, groups, argc, argv);
   release(&w);
   return st;
 }

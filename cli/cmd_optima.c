@@ -159,7 +159,7 @@ static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first
 }
 
 static ep_status write_report(const setup_optima *s, const ep_layer *layer, const ep_optima *o,
-                              const char *line) {
+                              int argc, char **argv) {
   json_t *curves = NULL, *map = NULL;
   char words[200];
   const uint64_t seed = (uint64_t)s->run.seed;
@@ -171,30 +171,24 @@ static ep_status write_report(const setup_optima *s, const ep_layer *layer, cons
       "%td starts: %td ended in %td optima, %td in other ends, %td were dead, %td had not settled.",
       o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->optima, others_of(o),
       o->dead, o->unsettled);
-  json_t *result = result_json(s, layer, o);
-  json_t *document =
-      json_pack("{s:s,s:[{s:s,s:[s,s],s:[o,o],s:[o,o]}],s:O*,s:s,s:s,s:o,s:o}", "title",
-                "Where one node can end", "sections", "title", "Optima", "text", words,
+  json_t *section =
+      json_pack("{s:s,s:[s,s],s:[o,o],s:[o,o]}", "title", "Optima", "text", words,
                 "maximal: a locally maximal eigenvector of A(w). The other ends are held where "
                 "A(w) jumps, by "
                 "many points orthogonal to w, far from any eigenvector.",
                 "tables", table_json(o, "Optima", 0, o->optima),
-                table_json(o, "Other ends", o->optima, o->count), "figures", curves, map,
-                "settings", json_object_get(result, "config"), "command", line, "version",
-                ep_version(), "machine", machine_json(), "result", result);
-  EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
-  st = ep_report_write(s->files.report, document);
-  json_decref(document);
+                table_json(o, "Other ends", o->optima, o->count), "figures", curves, map);
+  json_t *result = result_json(s, layer, o);
+  st = write_page(s->files.report, "Where one node can end", section, result, argc, argv);
+  json_decref(result);
   return st;
 }
 
 static ep_status report(const setup_optima *s, const ep_layer *layer, const ep_optima *o, int argc,
                         char **argv) {
-  static char line[4096];
   const ep_mat found = ep_mat_rows(&o->W, 0, o->optima);
-  command_line(line, argc, argv);
   if (s->files.out[0]) EP_TRY(ep_npy_write(s->files.out, &found));
-  if (s->files.report[0]) EP_TRY(write_report(s, layer, o, line));
+  if (s->files.report[0]) EP_TRY(write_report(s, layer, o, argc, argv));
   terminal_clear();
   if (s->cli.json) return print_json(result_json(s, layer, o));
   print_optima(s, layer, o);

@@ -66,6 +66,10 @@ const char *shell_word(char out[2100], const char *path);
 /* The command line (argv[0] is the subcommand), to be copied. */
 void command_line(char text[4096], int argc, char **argv);
 
+/* FOLDER/report.html: one section about a result, which has its `config` for settings. Takes over section (NULL: out of
+ * memory); result stays the caller's. */
+ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
+                     int argc, char **argv);
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
 double resident_peak(void);    /* most bytes of the process in memory at once; NAN: not known */
 json_t *machine_json(void);    /* processor, cores, threads, memory */

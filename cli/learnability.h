@@ -25,7 +25,8 @@ const char *learn_kernel_name(int i);
   X(S, INT, measure, "0", 0, 1e6, NULL,                                                           \
     "regression from so many drawn training sets beside the prediction")                          \
   X(S, INT, modes, "65536", 1, 1e9, NULL, "eigenvalues listed in JSON at most, the largest")      \
-  X(S, TEXT, out, "", 0, 0, NULL, "the result as JSON in this file")
+  X(S, TEXT, out, "", 0, 0, NULL, "the result as JSON in this file")                              \
+  X(S, TEXT, report, "", 0, 0, NULL, "folder for report.html: the curve and the spectrum, drawn")
 typedef struct {
   LEARN_OPTIONS(EP_OPT_FIELD, )
 } learn_config;
@@ -55,4 +56,5 @@ typedef struct {
   char name[1100]; /* of the domain */
 } learn_work;
 
-ep_status learn_report(const learn_work *w, const setup_learn *s, const ep_option_group *groups);
+ep_status learn_report(const learn_work *w, const setup_learn *s, const ep_option_group *groups,
+                       int argc, char **argv);

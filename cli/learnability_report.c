@@ -314,21 +314,33 @@ static ep_status write_json(const char *path, const json_t *o) {
   return st;
 }
 
+static ep_status write_report(const char *folder, const json_t *o, int argc, char **argv) {
+  json_t *section =
+      json_pack("{s:s,s:[O],s:O}", "title", "Test error and spectrum", "text",
+                json_object_get(o, "answer"), "figures", json_object_get(o, "figures"));
+  return write_page(folder, "What this kernel learns", section, o, argc, argv);
+}
+
 static ep_status report(ep_work *work, json_t **o, const learn_work *w, const setup_learn *s,
-                        const ep_option_group *groups) {
+                        const ep_option_group *groups, int argc, char **argv) {
   ranking r;
   EP_TRY(rank_levels(work, &r, ep_domain_spectrum(w->domain)));
-  if (s->cli.json || s->learn.out[0]) EP_TRY(result_json(o, work, w, s, &r, groups));
+  if (s->cli.json || s->learn.out[0] || s->learn.report[0])
+    EP_TRY(result_json(o, work, w, s, &r, groups));
   if (s->learn.out[0]) EP_TRY(write_json(s->learn.out, *o));
+  if (s->learn.report[0]) EP_TRY(write_report(s->learn.report, *o, argc, argv));
+  terminal_clear();
   if (s->cli.json) return print_json(json_incref(*o));
   print_text(w, s, &r);
+  if (s->learn.report[0]) printf("\nreport   %s/report.html\n", s->learn.report);
   return EP_OK;
 }
 
-ep_status learn_report(const learn_work *w, const setup_learn *s, const ep_option_group *groups) {
+ep_status learn_report(const learn_work *w, const setup_learn *s, const ep_option_group *groups,
+                       int argc, char **argv) {
   ep_work work = {0};
   json_t *o = NULL;
-  const ep_status st = report(&work, &o, w, s, groups);
+  const ep_status st = report(&work, &o, w, s, groups, argc, argv);
   json_decref(o);
   ep_work_free(&work);
   return st;

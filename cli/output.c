@@ -88,3 +88,17 @@ void print_count(FILE *to, double n) {
     fputc(digits[i], to);
   }
 }
+
+ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
+                     int argc, char **argv) {
+  static char line[4096];
+  command_line(line, argc, argv);
+  json_t *document =
+      json_pack("{s:s,s:[o],s:O,s:s,s:s,s:o,s:O}", "title", title, "sections", section, "settings",
+                json_object_get(result, "config"), "command", line, "version", ep_version(),
+                "machine", machine_json(), "result", result);
+  EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
+  const ep_status st = ep_report_write(folder, document);
+  json_decref(document);
+  return st;
+}

@@ -24,15 +24,25 @@ def environment(folder):
     return env
 
 
+def how_to_call(folder, *args):
+    return dict(args=[str(PROGRAM), *map(str, args)], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL)
+
+
 @pytest.fixture
 def call(tmp_path):
     """Arguments -> keywords for subprocess that run the program in tmp_path."""
+    return lambda *args: how_to_call(tmp_path, *args)
 
-    def make(*args):
-        return dict(args=[str(PROGRAM), *map(str, args)], cwd=tmp_path, env=environment(tmp_path),
-                    stdin=subprocess.DEVNULL)
 
-    return make
+@pytest.fixture(scope="module")
+def run_in():
+    """Runs the program in a folder, for work that many tests look at -> (exit code, standard output, standard error)."""
+
+    def run(folder, *args, timeout=900):
+        done = subprocess.run(**how_to_call(folder, *args), capture_output=True, text=True, timeout=timeout)
+        return Result(done.returncode, done.stdout, done.stderr)
+
+    return run
 
 
 @pytest.fixture

@@ -58,9 +58,9 @@ OTHERS = {
     "probe": "embedding labels test-embedding test-labels positives out json progress",
     "report": "json progress",
     "reproduce": "quick paper list json progress",
-    "dynamics": "times compare matrix q0 trajectory basis embed data labels image pairs augment anchors positives "
+    "dynamics": "times compare matrix q0 trajectory basis embed report data labels image pairs augment anchors positives "
                 "negatives json progress",
-    "learnability": "kernel-matrix input-scale trains target out data labels image json progress",
+    "learnability": "kernel-matrix input-scale trains target out report data labels image json progress",
     "optima": "alpha ball data labels image augment anchors positives out report json progress",
     "data": "data labels image out labels-out json progress",
 }

@@ -130,3 +130,25 @@ def test_odd_figures_are_drawn(good, tmp_path):
     for i, f in enumerate(ODD):
         svg = (tmp_path / f"r/figures/odd-{i}.svg").read_text()
         assert svg.startswith("<svg") and not any(w in svg for w in ("NaN", "undefined", "Infinity")), f
+
+
+@pytest.mark.parametrize("args, title, figures", [
+    (["dynamics", "--data", "moons", "--outputs", 2, "--time", 10, "--compare"], "Linear self-supervised dynamics",
+     {"loss", "spans"}),
+    (["learnability", "--data", "cube:5", "--target", "degree:1", "--trains", "5,10,20", "--measure", 5],
+     "What this kernel learns", {"learning-curve", "learnability"}),
+    (["optima", "--data", "moons:60", "--starts", 20], "Where one node can end", {"convergence", "map"}),
+])
+def test_commands_with_a_report(good, tmp_path, args, title, figures):
+    """--report: a page with figures, settings and the command that makes it again, its result the one of --json."""
+    out = good(*args, "--report", "out")
+    assert "out/report.html" in out
+    result = json.loads(good(*args, "--report", "out", "--json"))
+    document = json.loads((tmp_path / "out" / "document.json").read_text())
+    drawn = {f["name"] for s in document["sections"] for f in s["figures"]}
+    assert document["title"] == title and drawn == figures
+    assert document["command"].startswith(f"eigenpair {args[0]}") and document["settings"]
+    kept = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert set(kept) == set(result)
+    text = (tmp_path / "out" / "report.md").read_text()
+    assert f"# {title}" in text and all(f"figures/{name}.svg" in text for name in figures)

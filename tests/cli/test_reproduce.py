@@ -94,6 +94,26 @@ def test_interrupted_run_goes_on(call, ep, tmp_path):
     assert process.returncode == 130 and "goes on from there" in err and err.count("\n") == 1
     done = len(list(jobs.glob("*.json")))
     assert 1 <= done < 7 and not (tmp_path / "out" / "report.html").exists()
+    assert ep(*words, "--json").code == 0 and len(list(jobs.glob("*.json"))) == 7
+
+
+def test_killed_in_the_middle_of_a_claim(call, reproduce, tmp_path):
+    """SIGKILL while a long fit is under way: the claim goes on from its parts, to the same numbers, and leaves none."""
+    whole = reproduce("wide-fig3", "--out", "whole")[1][0]["measured"]
+    process = subprocess.Popen(**call("reproduce", "wide-fig3", "--quick", "--out", "out"), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    part = None
+    for _ in range(3000):
+        parts = list(tmp_path.glob("out/jobs/*.parts/*.npz"))
+        if parts:
+            part = parts[0]
+            break
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert part is not None and part.exists() and not list(tmp_path.glob("out/jobs/*.json"))
+    assert reproduce("wide-fig3", "--out", "out")[1][0]["measured"] == whole
+    assert [p.suffix for p in (tmp_path / "out" / "jobs").iterdir()] == [".json"]
 
 
 @pytest.mark.parametrize("words, says", [

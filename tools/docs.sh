@@ -1,0 +1,23 @@
+#!/bin/sh
+# docs/findings.md and docs/reproduce: the default run of `eigenpair reproduce` (Fashion-MNIST and MNIST are fetched first),
+# as text with drawings and numbers. About 20 minutes on two cores; a run that was stopped goes on.
+set -eu
+cd "$(dirname "$0")/.."
+export PATH="$PWD/build/release:$PATH"
+out=build/reproduce
+eigenpair data fetch mnist
+eigenpair data fetch fashion
+eigenpair reproduce --out "$out" --progress || [ $? -eq 1 ] # a claim that failed is a finding
+[ -f "$out/findings.md" ]
+rm -rf docs/reproduce
+mkdir -p docs/reproduce
+cp "$out/findings.md" docs/findings.md
+for paper in . wide linear tangent optima; do
+  mkdir -p "docs/reproduce/$paper"
+  cp "$out/$paper/report.md" "docs/reproduce/$paper/README.md"
+  [ "$paper" = . ] && continue
+  cp "$out/$paper/result.json" "docs/reproduce/$paper/"
+  mkdir -p "docs/reproduce/$paper/figures"
+  cp "$out/$paper"/figures/*.svg "docs/reproduce/$paper/figures/"
+done
+sed -i 's|: \([a-z]*\)/report\.html$|: [\1](\1/README.md)|' docs/reproduce/README.md
