@@ -1,10 +1,11 @@
 #!/bin/sh
 # docs/findings.md and docs/reproduce: the default run of `eigenpair reproduce` (Fashion-MNIST and MNIST are fetched first),
-# as text with drawings and numbers. About 20 minutes on two cores; a run that was stopped goes on.
+# as text with drawings and numbers. About 20 minutes on two cores.
 set -eu
 cd "$(dirname "$0")/.."
 export PATH="$PWD/build/release:$PATH"
 out=build/reproduce
+rm -rf "$out" # results of an older program
 eigenpair data fetch mnist
 eigenpair data fetch fashion
 eigenpair reproduce --out "$out" --progress || [ $? -eq 1 ] # a claim that failed is a finding

@@ -423,8 +423,11 @@ ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, co
 ep_drift ep_kernel_drift(const ep_mat *A, const ep_mat *B) {
   ep_drift d = {0};
   for (ptrdiff_t i = 0; i < A->rows; i++)
-    for (ptrdiff_t j = 0; j < A->cols; j++)
-      d.max = fmax(d.max, fabs(ep_get(A, i, j) - ep_get(B, i, j)));
+    for (ptrdiff_t j = 0; j < A->cols; j++) {
+      const double change = fabs(ep_get(A, i, j) - ep_get(B, i, j));
+      if (!(change <= d.max)) d.max = change; /* and not a number once there is one */
+      if (isnan(d.max)) break;
+    }
   d.frobenius = sqrt(ep_mat_distance2(A, B));
   d.relative_frobenius = d.frobenius / sqrt(ep_mat_norm2(A));
   return d;

@@ -122,9 +122,11 @@ static ep_status take_state(ep_training *t, ep_npz *file, const char *path) {
   return EP_OK;
 }
 
-/* Options that make another fit of it: all but where files go, how far, how fast. */
+/* Options that make another fit of it: all but where files go, how far, how fast. The weights of --init are in the
+ * fingerprint, whatever their file is called. */
 static bool may_change(const char *name) {
-  static const char *const free_ones[] = {"epochs", "tolerance", "patience", "threads", "memory"};
+  static const char *const free_ones[] = {"epochs",  "tolerance", "patience",
+                                          "threads", "memory",    "init"};
   for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++)
     if (strcmp(name, free_ones[i]) == 0) return true;
   return false;

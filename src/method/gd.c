@@ -128,7 +128,9 @@ static ep_status descend_batches(ep_work *work, ep_training *t) {
   if (t->info->history.rows == 0) EP_TRY(first_row(&b, t));
   while (t->info->outcome == EP_DONE && !ep_training_finished(t)) {
     EP_TRY(epoch(&b, t));
-    if (t->info->outcome == EP_DONE && ep_training_converged(t)) t->info->outcome = EP_CONVERGED;
+    if (t->info->outcome != EP_DONE || !ep_training_converged(t)) continue;
+    t->info->outcome = EP_CONVERGED;
+    EP_TRY(ep_trackers_end(t));
   }
   return EP_OK;
 }

@@ -139,17 +139,29 @@ ep_status ep_trackers_start(ep_training *t) {
   return EP_OK;
 }
 
-/* between two looks the values of the row before stand */
-ep_status ep_trackers_record(double *row, ep_training *t) {
+static ep_status look(double *row, ep_training *t) {
   const struct ep_trackers *k = t->trackers;
-  const ep_history *h = &t->info->history;
-  const bool look =
-      h->rows == 0 || t->epoch % t->setup->fit.track_every == 0 || ep_training_finished(t);
-  if (!look)
-    memcpy(row, h->value + (h->rows - 1) * h->columns + 2, (size_t)(h->columns - 2) * sizeof *row);
-  for (int i = 0; look && i < k->count; row += table[k->which[i++]].columns)
+  for (int i = 0; i < k->count; row += table[k->which[i++]].columns)
     EP_TRY(table[k->which[i]].value(row, t));
   return EP_OK;
+}
+
+static bool is_look(const ep_training *t, long epoch) {
+  return epoch == 0 || epoch % t->setup->fit.track_every == 0 || epoch >= t->setup->fit.epochs;
+}
+
+/* between two looks the values of the row before stand */
+ep_status ep_trackers_record(double *row, ep_training *t) {
+  const ep_history *h = &t->info->history;
+  if (h->rows == 0 || is_look(t, t->epoch)) return look(row, t);
+  memcpy(row, h->value + (h->rows - 1) * h->columns + 2, (size_t)(h->columns - 2) * sizeof *row);
+  return EP_OK;
+}
+
+ep_status ep_trackers_end(ep_training *t) {
+  const ep_history *h = &t->info->history;
+  double *row = h->value + (h->rows - 1) * h->columns;
+  return is_look(t, (long)row[0]) ? EP_OK : look(row + 2, t);
 }
 
 void ep_trackers_free(ep_training *t) {

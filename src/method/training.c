@@ -196,7 +196,10 @@ ep_status ep_training_descend(ep_training *t) {
     EP_TRY(t->evaluate(t, &loss, !ep_training_finished(t)));
     if (ep_training_diverged(t, loss)) return t->info->outcome = EP_DIVERGED, EP_OK;
     EP_TRY(ep_training_record(t, loss));
-    if (ep_training_converged(t)) return t->info->outcome = EP_CONVERGED, EP_OK;
+    if (ep_training_converged(t)) {
+      t->info->outcome = EP_CONVERGED;
+      return ep_trackers_end(t);
+    }
     if (ep_training_finished(t)) return EP_OK;
     bool finite = true;
     if (t->step) EP_TRY(t->step(t, &finite));

@@ -96,6 +96,8 @@ ep_status ep_training_outputs(ep_training *t);
 ep_status ep_trackers_new(ep_training *t);   /* reads --track, names the columns */
 ep_status ep_trackers_start(ep_training *t); /* remembers what they compare with */
 ep_status ep_trackers_record(double *row, ep_training *t);
+/* Training ends with the last row, before its --epochs: the trackers look once more. */
+ep_status ep_trackers_end(ep_training *t);
 void ep_trackers_free(ep_training *t);
 
 /* ---- checkpoint.c */

@@ -3,6 +3,8 @@
 
 #include <assert.h>
 #include <eigenpair/powerlaw.h>
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,9 +20,17 @@ ep_status claim_curve_new(claim_curve *c, ep_work *work, ptrdiff_t count, int ru
   return ep_work_get(work, &c->all, count * runs, sizeof *c->all);
 }
 
+/* what is no number comes last */
 static int ascending(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
+  if (isnan(x) || isnan(y)) return isnan(x) - isnan(y);
   return (x > y) - (x < y);
+}
+
+bool claim_whole(const claim_curve *c) {
+  for (ptrdiff_t i = 0; i < c->count * c->runs; i++)
+    if (!isfinite(c->all[i])) return false;
+  return true;
 }
 
 /* the runs at i, sorted: their order carries no meaning of its own */
@@ -85,4 +95,13 @@ ep_power_law claim_law(const claim_curve *c) {
   for (ptrdiff_t i = 0; i < c->count; i++)
     for (int k = 0; k < c->runs && n < MOST; k++, n++) x[n] = c->x[i], y[n] = *claim_at(c, i, k);
   return ep_power_law_fit(x, y, n);
+}
+
+ep_status claim_measure_law(ep_claim_result *r, const char *name, const ep_power_law *law) {
+  char end[128];
+  EP_TRY(ep_claim_measure(r, name, law->exponent));
+  snprintf(end, sizeof end, "%s_low", name);
+  EP_TRY(ep_claim_measure(r, end, law->low));
+  snprintf(end, sizeof end, "%s_high", name);
+  return ep_claim_measure(r, end, law->high);
 }

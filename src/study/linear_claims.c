@@ -12,10 +12,13 @@ const ep_claim ep_claims_linear[] = {
      {2, 10, 50}},
     {"linear-fig2",
      "LINEAR Fig. 2, Theorem 1, Conjecture 1",
-     "With width, networks with phi(0) = 0 and phi'(0) = 1 come close to linear ones, at the start "
-     "within Theorem 1's bound, and trained; sigmoid does not.",
-     "tanh: difference after training falls with exponent below -0.3; sigmoid: grows above 0.3; "
-     "start of tanh within the bound, K fitted at the least width (relu is reported)",
+     "With width, tanh and relu networks come close to linear ones, at the start within Theorem "
+     "1's "
+     "bound, and trained; sigmoid does not.",
+     "tanh: difference after training falls with exponent below -0.3; sigmoid: grows above 0.3, "
+     "both "
+     "with their 95 % intervals; start of tanh within the bound, K fitted at the least width (relu "
+     "is known to fail once trained: reported)",
      linear_fig2,
      {4, 50, 100}},
     {"linear-fig3",

@@ -60,9 +60,10 @@ static ep_status fig1_judge(ep_claim_result *r, const fig1 *f) {
   const ptrdiff_t last = POINTS - 1;
   double least = INFINITY, drift = 0;
   for (int k = 1; k < KINDS; k++) {
-    const double end = claim_median(&f->loss[k], last);
     least = fmin(least, claim_least(&f->ratio[k], last));
-    drift = fmax(drift, fabs(end / claim_median(&f->loss[k], last - 10) - 1));
+    for (int i = 0; i < f->loss[k].runs; i++)
+      drift = fmax(
+          drift, fabs(*claim_at(&f->loss[k], last, i) / *claim_at(&f->loss[k], last - 10, i) - 1));
   }
   const double collapsed = claim_worst(&f->ratio[0], last);
   const double growth = claim_least(&f->loss[0], last) / claim_median(&f->loss[1], last);

@@ -48,21 +48,23 @@ ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const
   return EP_OK;
 }
 
-/* ---- progress: a claim counts as the seconds it is known to take; within one, the farthest that any of its stages got */
+/* ---- progress: a claim counts as the seconds it is known to take; within one, its outermost stage counts */
 
 typedef struct {
   const ep_run_config *outer;
   double before, here, all; /* seconds of those done, of this one, of all that are to be run */
-  double within;            /* share of this one */
+  char stage[40];           /* of this one, the first that spoke: those within it do not count */
+  double within;            /* share of it */
   int count;                /* to be run */
 } progress;
 
 static void tell(void *user, const char *what, double done, double total) {
   progress *p = user;
-  (void)what;
-  if (total > 0) p->within = fmax(p->within, fmin(done / total, 1));
-  ep_run_progress(p->outer, "claims", p->count * (p->before + p->within * p->here) / p->all,
-                  p->count);
+  if (!p->stage[0]) snprintf(p->stage, sizeof p->stage, "%s", what);
+  if (total > 0 && strcmp(p->stage, what) == 0) p->within = fmax(p->within, fmin(done / total, 1));
+  if (p->all > 0)
+    ep_run_progress(p->outer, "claims", p->count * (p->before + p->within * p->here) / p->all,
+                    p->count);
 }
 
 /* ---- one claim */
@@ -132,12 +134,13 @@ static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
   if (job) return ep_json_append(jobs, job);
   snprintf(parts, sizeof parts, "%s.parts", path);
   run.parts = parts;
-  p->within = 0;
   p->here = c->seconds[size];
   job = words_of(c);
   EP_TRY(ep_json_append(jobs, job));
   EP_TRY(run_claim(job, c, size, &run));
   p->before += p->here;
+  p->here = p->within = 0;
+  p->stage[0] = '\0';
   if (json_object_get(job, "error")) return EP_OK;
   EP_TRY(ep_jobs_write(path, job));
   ep_folder_remove(parts);
@@ -193,7 +196,7 @@ static ep_status reproduce(json_t *result, const ep_claim *const *claims, int co
   ep_watch(&run);
   ep_status st = EP_OK;
   for (int i = 0; !st && i < count; i++) {
-    st = ep_watch_step("claims", 0, 1);
+    st = ep_run_stopped(&run) ? EP_FAIL(EP_ERR_INTERRUPTED, "interrupted") : EP_OK;
     if (!st) st = one_job(jobs, claims[i], size, &run, folder, &p);
   }
   ep_watch(NULL);

@@ -24,17 +24,21 @@ static bool belongs(const json_t *job, const char *paper) {
   return strcmp(text_of(job, "paper"), paper) == 0;
 }
 
+static bool is_open(const json_t *job) { return strstr(text_of(job, "source"), "(open)") != NULL; }
+
 /* ---- a section a claim */
 
 static ep_status facts(json_t *section, const json_t *job) {
   json_t *list = json_array();
   EP_TRY(ep_json_put(section, "facts", list));
-  EP_TRY(ep_json_append(list, json_pack("[s, s]", "The paper says", text_of(job, "says"))));
+  EP_TRY(ep_json_append(list, json_pack("[s, s]", is_open(job) ? "The question" : "The paper says",
+                                        text_of(job, "says"))));
   EP_TRY(ep_json_append(list, json_pack("[s, s]", "Criterion", text_of(job, "criterion"))));
   if (json_object_get(job, "error"))
     return ep_json_append(list, json_pack("[s, s]", "Could not run", text_of(job, "error")));
   EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", json_object_get(job, "measured"))));
-  static const char *const words[][2] = {{"Found besides", "found"}, {"What was done", "notes"}};
+  const char *const words[][2] = {{is_open(job) ? "Found" : "Found besides", "found"},
+                                  {"What was done", "notes"}};
   for (int i = 0; i < 2; i++) {
     const json_t *sentences = json_object_get(job, words[i][1]);
     if (json_array_size(sentences))
@@ -75,38 +79,64 @@ static bool is_bound(const char *name) {
          (n > 5 && strcmp(name + n - 5, "_high") == 0);
 }
 
-/* "name value (low to high)", in words */
-static size_t number_words(char *out, size_t size, const json_t *measured, const char *name,
-                           const json_t *value) {
+/* a buffer that is written to its end and no farther */
+typedef struct {
+  char *text;
+  size_t used, size;
+} buffer;
+static void put(buffer *b, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void put(buffer *b, const char *format, ...) {
+  va_list values;
+  va_start(values, format);
+  const int n = vsnprintf(b->text + b->used, b->size - b->used, format, values);
+  va_end(values);
+  b->used += n > 0 && b->used + (size_t)n < b->size ? (size_t)n : b->size - 1 - b->used;
+}
+
+static void put_value(buffer *b, const json_t *v) {
+  if (json_is_number(v)) put(b, "%.4g", json_number_value(v));
+  else put(b, "-");
+}
+
+/* "name value (low to high)" or "name first, second, ..", in words */
+static void put_measured(buffer *b, const json_t *measured, const char *name, const json_t *value) {
+  enum { SHOWN = 5 };
   char end[2][140];
+  const size_t n = json_array_size(value);
   snprintf(end[0], sizeof end[0], "%s_low", name);
   snprintf(end[1], sizeof end[1], "%s_high", name);
   const json_t *low = json_object_get(measured, end[0]), *high = json_object_get(measured, end[1]);
-  size_t used = (size_t)snprintf(out, size, "%.80s %.3g", name, json_number_value(value));
-  for (char *c = out; *c; c++)
-    if (*c == '_') *c = ' ';
+  for (const char *c = name; *c; c++) put(b, "%c", *c == '_' ? ' ' : *c);
+  put(b, " ");
+  if (!json_is_array(value)) put_value(b, value);
+  for (size_t i = 0; i < n && i < SHOWN; i++) {
+    if (i) put(b, ", ");
+    put_value(b, json_array_get(value, i));
+  }
+  if (n > SHOWN) put(b, ", ..");
   if (json_is_number(low) && json_is_number(high))
-    used += (size_t)snprintf(out + used, size - used, " (%.3g to %.3g)", json_number_value(low),
-                             json_number_value(high));
-  return used;
+    put(b, " (%.3g to %.3g)", json_number_value(low), json_number_value(high));
 }
 
 /* the first few numbers; all of them are in the paper's page */
-enum { WORDS = 1200 };
+enum { WORDS = 1600 };
 static const char *measured_words(char out[WORDS], const json_t *job) {
-  enum { MOST = 8 };
+  enum { MOST = 10 };
   const json_t *measured = json_object_get(job, "measured");
   const char *name;
   json_t *value;
-  size_t used = 0;
+  buffer b = {out, 0, WORDS};
   int count = 0;
   if (json_object_get(job, "error")) return text_of(job, "error");
   out[0] = '\0';
-  json_object_foreach((json_t *)measured, name, value) {
-    if (!json_is_number(value) || is_bound(name) || count++ >= MOST) continue;
-    if (used) used += (size_t)snprintf(out + used, WORDS - used, "; ");
-    used += number_words(out + used, WORDS - used, measured, name, value);
-  }
+  for (int arrays = 0; arrays < 2; arrays++) /* single numbers first */
+    json_object_foreach((json_t *)measured, name, value) {
+      if (json_is_array(value) != arrays || is_bound(name)) continue;
+      if (count++ >= MOST) continue;
+      if (b.used) put(&b, "; ");
+      put_measured(&b, measured, name, value);
+    }
+  if (count > MOST) put(&b, "; and %d more", count - MOST);
   return out;
 }
 
@@ -226,8 +256,6 @@ static void put_cell(FILE *to, const char *s) {
     fputc(*s, to);
   }
 }
-
-static bool is_open(const json_t *job) { return strstr(text_of(job, "source"), "(open)") != NULL; }
 
 /* what is asked, and what was found, with its uncertainty */
 static void put_open(FILE *to, const json_t *jobs) {

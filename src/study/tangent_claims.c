@@ -1,6 +1,7 @@
 /* The claims of TANGENT: linearised networks (Lee), the Gaussian-process limit (Neal), learnability (Simon). Settings:
  * docs of the claims; what was found besides goes into the notes. */
-#include <eigenpair/claim.h>
+#include "study/curve.h"
+
 #include <eigenpair/dataset.h>
 #include <eigenpair/lee.h>
 #include <eigenpair/powerlaw.h>
@@ -107,13 +108,15 @@ static ep_status check_lee(ep_claim_result *r, ep_claim_size size, const ep_run_
     ep_work_free(&work);
     EP_TRY(st);
   }
-  const double a = ep_power_law_fit(t.width, t.outputs, t.count).exponent;
-  const double b = ep_power_law_fit(t.width, t.parameters, t.count).exponent;
-  const double c = ep_power_law_fit(t.width, t.kernel, t.count).exponent;
+  const ep_power_law outputs = ep_power_law_fit(t.width, t.outputs, t.count);
+  const ep_power_law parameters = ep_power_law_fit(t.width, t.parameters, t.count);
+  const ep_power_law kernel = ep_power_law_fit(t.width, t.kernel, t.count);
+  const double a = outputs.exponent, b = parameters.exponent, c = kernel.exponent;
   r->pass = a <= -0.35 && b <= -0.35 && c <= -0.35 && fabs(b + 0.5) <= 0.1;
-  EP_TRY(ep_claim_measure(r, "exponent_outputs", a));
-  EP_TRY(ep_claim_measure(r, "exponent_parameters", b));
-  EP_TRY(ep_claim_measure(r, "exponent_kernel", c));
+  EP_TRY(claim_measure_law(r, "exponent_outputs", &outputs));
+  EP_TRY(claim_measure_law(r, "exponent_parameters", &parameters));
+  EP_TRY(claim_measure_law(r, "exponent_kernel", &kernel));
+  EP_TRY(ep_claim_measure(r, "seeds", seeds));
   EP_TRY(ep_claim_measure_all(r, "widths", t.width, t.count));
   EP_TRY(ep_claim_measure_all(r, "outputs", t.outputs, t.count));
   EP_TRY(ep_claim_measure_all(r, "parameters", t.parameters, t.count));
@@ -122,7 +125,7 @@ static ep_status check_lee(ep_claim_result *r, ep_claim_size size, const ep_run_
   EP_TRY(ep_claim_note(r,
                        "20 points on the sphere of R^10, random targets, erf, half the critical "
                        "rate, 500 steps."));
-  if (a < -0.6 && c < -0.6)
+  if (outputs.high < -0.5 && kernel.high < -0.5)
     EP_TRY(ep_claim_found(r,
                           "Outputs and kernel come closer faster than the theorem says: exponents "
                           "%.2f and %.2f where it has -0.5.",
@@ -136,9 +139,10 @@ static ep_status check_lee(ep_claim_result *r, ep_claim_size size, const ep_run_
 static const double rates[] = {0.5, 0.9, 0.98, 1.02, 1.1, 1.5, 2, 2.5, 3, 4};
 enum { RATES = sizeof rates / sizeof *rates };
 
+/* Loss at the end over loss at the start (INFINITY: diverged), and lambda_max of the network's kernel at the end over
+ * that at the start (NAN where it diverged); the worst of the seeds, but for the flattening, which is the last one's. */
 typedef struct {
-  double linear[RATES],
-      network[RATES]; /* loss at the end over loss at the start; INFINITY: diverged */
+  double linear[RATES], network[RATES], linear_least[RATES], network_least[RATES], flat[RATES];
 } rate_table;
 
 static double share(double end, double start) {
@@ -155,31 +159,62 @@ static ep_status linear_loss(double *loss, ep_work *work, const ep_squared *s, c
   return EP_OK;
 }
 
-static ep_status rate_runs(rate_table *t, ep_work *work, ep_squared **s, long width, long steps,
-                           const ep_run_config *run) {
-  const ep_net_config net = network("erf", width, 1);
-  ep_mat X, Y, K, F0;
-  ep_supervised *d;
-  EP_TRY(unit_points(work, &X, 20, 10, run->seed, 0));
-  EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, 20, 1));
-  EP_TRY(ep_work_mat(work, &F0, EP_DOUBLE, 20, 1));
-  EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, 20, 20));
-  ep_random_fill_normal(&Y, (uint64_t)run->seed, EP_STREAM_START, 0);
+static ep_status kernel_now(ep_squared **out, ep_work *work, const ep_supervised *d,
+                            const ep_mat *X) {
+  ep_mat K;
+  EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, X->rows, X->rows));
+  EP_TRY(ep_ntk_empirical(&K, ep_supervised_net(d), X, NULL, EP_TRACE, memory));
+  return ep_squared_new(out, &K);
+}
+
+typedef struct {
+  ep_mat X, Y, F0;
+  ep_net_config net;
+  long steps;
+  uint64_t seed;
+} rate_problem;
+
+/* at one rate: shares of the loss left, and how flat it has become; *critical = eta_crit / (2 / lambda_max) */
+static ep_status one_rate(double out[3], double *critical, ep_work *work, const rate_problem *p,
+                          double rate, ep_supervised *d) {
+  ep_squared *begin = NULL, *end = NULL;
+  double loss = 0;
+  EP_TRY(ep_supervised_outputs(&p->F0, d, &p->X));
+  const double start = 0.5 * ep_mat_distance2(&p->F0, &p->Y);
+  EP_TRY(kernel_now(&begin, work, d, &p->X));
+  const double limit = ep_squared_stable_rate(begin);
+  *critical = ep_squared_critical_rate(begin) / limit;
+  ep_status st = linear_loss(&loss, work, begin, &p->F0, &p->Y, rate * limit, p->steps);
+  out[0] = share(loss, start);
+  if (!st) st = ep_supervised_steps(&loss, d, rate * limit, p->steps, 1e6 * start);
+  out[1] = share(loss, start);
+  out[2] = NAN;
+  if (!st && isfinite(out[1])) st = kernel_now(&end, work, d, &p->X);
+  if (end) out[2] = limit / ep_squared_stable_rate(end);
+  ep_squared_free(begin);
+  ep_squared_free(end);
+  return st;
+}
+
+static ep_status rate_seed(rate_table *t, double *critical, ep_work *work, long width, long steps,
+                           long seed) {
+  rate_problem p = {.net = network("erf", width, 1), .steps = steps, .seed = (uint64_t)seed};
+  EP_TRY(unit_points(work, &p.X, 20, 10, seed, 0));
+  EP_TRY(ep_work_mat(work, &p.Y, EP_DOUBLE, 20, 1));
+  EP_TRY(ep_work_mat(work, &p.F0, EP_DOUBLE, 20, 1));
+  ep_random_fill_normal(&p.Y, (uint64_t)seed, EP_STREAM_START, 0);
   for (int i = 0; i < RATES; i++) {
-    double loss = 0;
-    EP_TRY(ep_watch_step("rates", i, RATES));
-    EP_TRY(ep_supervised_new(&d, &net, &X, &Y, false, (uint64_t)run->seed));
-    ep_status st = ep_supervised_outputs(&F0, d, &X);
-    const double start = 0.5 * ep_mat_distance2(&F0, &Y);
-    if (!st && !*s) st = ep_ntk_empirical(&K, ep_supervised_net(d), &X, NULL, EP_TRACE, memory);
-    if (!st && !*s) st = ep_squared_new(s, &K);
-    const double rate = st ? 1 : rates[i] * ep_squared_stable_rate(*s);
-    if (!st) st = ep_supervised_steps(&loss, d, rate, steps, 1e6 * start);
-    t->network[i] = share(loss, start);
-    if (!st) st = linear_loss(&loss, work, *s, &F0, &Y, rate, steps);
-    t->linear[i] = share(loss, start);
+    double out[3];
+    ep_supervised *d;
+    EP_TRY(ep_supervised_new(&d, &p.net, &p.X, &p.Y, false, p.seed));
+    const ep_status st = one_rate(out, critical, work, &p, rates[i], d);
     ep_supervised_free(d);
     EP_TRY(st);
+    t->linear[i] = fmax(t->linear[i], out[0]);
+    t->linear_least[i] = fmin(t->linear_least[i], out[0]);
+    t->network[i] = fmax(t->network[i], out[1]);
+    t->network_least[i] = fmin(t->network_least[i], out[1]);
+    t->flat[i] = out[2];
   }
   return EP_OK;
 }
@@ -187,8 +222,8 @@ static ep_status rate_runs(rate_table *t, ep_work *work, ep_squared **s, long wi
 static ep_status rate_figure(ep_claim_result *r, const rate_table *t) {
   json_t *f;
   EP_TRY(ep_figure_new(&f, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
-                       "The linear model converges below rate 1 and diverges above; the network "
-                       "survives somewhat larger rates.",
+                       "Share of the loss that is left, of the network and of the linear model, "
+                       "against the rate: the largest over seeds.",
                        (ep_axis){"rate / (2 / lambda_max)", false}, (ep_axis){"loss left", true}));
   ep_status st = add_line(f, "network", rates, t->network, RATES, false);
   if (!st) st = add_line(f, "linear model", rates, t->linear, RATES, true);
@@ -197,36 +232,45 @@ static ep_status rate_figure(ep_claim_result *r, const rate_table *t) {
 }
 
 static ep_status check_rate(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  rate_table t;
-  ep_work work = {0};
-  ep_squared *s = NULL;
+  enum { SEEDS = 3 };
+  const double gone = 1e-3; /* converged: so much of the loss is left at most */
   const long width = size == EP_CLAIM_PAPER ? 8192 : size == EP_CLAIM_MEDIUM ? 2048 : 512;
-  const long steps = 1000;
-  const ep_status st = rate_runs(&t, &work, &s, width, steps, run);
-  double critical = st ? NAN : ep_squared_critical_rate(s) / ep_squared_stable_rate(s);
-  ep_squared_free(s);
-  ep_work_free(&work);
-  EP_TRY(st);
+  rate_table t = {0};
+  double critical = NAN;
+  for (int i = 0; i < RATES; i++) t.linear_least[i] = t.network_least[i] = INFINITY;
+  for (int k = 0; k < SEEDS; k++) {
+    ep_work work = {0};
+    EP_TRY(ep_watch_step("seeds", k, SEEDS));
+    const ep_status st = rate_seed(&t, &critical, &work, width, 1000, run->seed + k);
+    ep_work_free(&work);
+    EP_TRY(st);
+  }
   r->pass = true;
-  double first = NAN;
+  int survives = -1; /* largest rate at which every network converged */
   for (int i = 0; i < RATES; i++) {
-    r->pass = r->pass && (rates[i] < 1 ? t.linear[i] < 1 : t.linear[i] > 1);
-    if (rates[i] < 1) r->pass = r->pass && t.network[i] < 1;
-    if (rates[i] >= 3) r->pass = r->pass && isinf(t.network[i]);
-    if (isinf(t.network[i]) && isnan(first)) first = rates[i];
+    const bool below = rates[i] < 1;
+    r->pass = r->pass && (below ? t.linear[i] < gone : t.linear_least[i] > 1);
+    if (below) r->pass = r->pass && t.network[i] < gone;
+    if (rates[i] >= 3) r->pass = r->pass && isinf(t.network_least[i]);
+    if (t.network[i] < gone) survives = i;
   }
   EP_TRY(ep_claim_measure_all(r, "rate_over_limit", rates, RATES));
   EP_TRY(ep_claim_measure_all(r, "linear_loss_left", t.linear, RATES));
   EP_TRY(ep_claim_measure_all(r, "network_loss_left", t.network, RATES));
-  EP_TRY(ep_claim_measure(r, "network_first_diverges", first));
+  EP_TRY(ep_claim_measure_all(r, "lambda_max_at_end_over_start", t.flat, RATES));
+  EP_TRY(ep_claim_measure(r, "network_converges_up_to", survives < 0 ? NAN : rates[survives]));
   EP_TRY(ep_claim_measure(r, "critical_over_limit", critical));
-  EP_TRY(ep_claim_note(
-      r, "Rates in units of 2/lambda_max of the kernel at the start; null: diverged."));
-  if (first > 1.1)
-    EP_TRY(ep_claim_found(r,
-                          "The network survives rates at which its linearisation diverges: up to "
-                          "%.1f of 2/lambda_max it leaves for a flatter place.",
-                          first));
+  EP_TRY(ep_claim_note(r,
+                       "20 points on the sphere of R^10, erf, 1,000 steps, 3 seeds, the worst of "
+                       "them; rates in units of 2/lambda_max of the kernel at the start; null: "
+                       "diverged."));
+  if (survives >= 0 && rates[survives] > 1)
+    EP_TRY(
+        ep_claim_found(r,
+                       "The network converges at rates at which its linearisation diverges, up to "
+                       "%.1f of 2/lambda_max: there lambda_max has come down to %.2f of what it "
+                       "was.",
+                       rates[survives], t.flat[survives]));
   return rate_figure(r, &t);
 }
 
@@ -304,11 +348,13 @@ static ep_status check_nngp(ep_claim_result *r, ep_claim_size size, const ep_run
   EP_TRY(ep_claim_measure_all(r, "error_depth_3_width_5", t.narrow, NNGP_SIZES));
   EP_TRY(ep_claim_measure_all(r, "error_depth_3_width_50", t.wide, NNGP_SIZES));
   EP_TRY(ep_claim_note(r, "erf, 8 points on the sphere of R^5, networks without biases."));
-  EP_TRY(ep_claim_found(r,
-                        "With one hidden layer the covariance is the NNGP kernel at any width: the "
-                        "limit is in the draws alone. Three layers keep a bias: %.3f at width 5, "
-                        "%.3f at width 50.",
-                        t.narrow[LAST], t.wide[LAST]));
+  if (t.narrow[LAST] > 3 * t.two[LAST])
+    EP_TRY(
+        ep_claim_found(r,
+                       "Three hidden layers of width 5 keep a bias: %.3f after the most draws, "
+                       "where one hidden layer, without one, has come down to %.3f, and three of "
+                       "width 50 to %.3f.",
+                       t.narrow[LAST], t.two[LAST], t.wide[LAST]));
   return nngp_figure(r, &t);
 }
 
@@ -404,6 +450,7 @@ static ep_status lunch_figure(ep_claim_result *r, const ep_run_config *run) {
 static ep_status check_nofreelunch(ep_claim_result *r, ep_claim_size size,
                                    const ep_run_config *run) {
   const int sets = size == EP_CLAIM_QUICK ? 20 : 200;
+  int singular = 0;
   r->pass = true;
   for (int i = 0; i < 4; i++)
     for (int j = 0; j < 3; j++) {
@@ -416,6 +463,7 @@ static ep_status check_nofreelunch(ep_claim_result *r, ep_claim_size size,
       const ep_status st = lunch_one(&l, d, sets, j < 2, run);
       ep_domain_free(d);
       EP_TRY(st);
+      singular += !l.full;
       r->pass = r->pass && l.off <= 1e-8 && l.wrong <= 1e-9 && (j == 2 || l.full);
       snprintf(name, sizeof name, "off %s %s", lunch_sets[i], lunch_kernels[j].name);
       EP_TRY(ep_claim_measure(r, name, l.off));
@@ -424,28 +472,34 @@ static ep_status check_nofreelunch(ep_claim_result *r, ep_claim_size size,
     }
   EP_TRY(lunch_figure(r, run));
   EP_TRY(ep_claim_note(r, "Training sets of 20 out of 64 points, no ridge."));
-  return ep_claim_found(r,
-                        "The sum of learnabilities is the rank of K(D,D), not n, where that is "
-                        "singular: one relu layer without biases has no odd degrees above 1.");
+  if (singular == 0) return EP_OK;
+  return ep_claim_found(
+      r,
+      "On %d of 4 sets K(D,D) is singular for one relu layer without biases, which "
+      "has no odd degrees above 1: the sum of learnabilities is its rank, not n.",
+      singular);
 }
 
 /* ---- tangent-predict */
 
 typedef struct {
-  double n[MOST], predicted[MOST], measured[MOST], error[MOST];
+  double n[MOST], predicted[MOST], measured[MOST], error[MOST]; /* test error */
+  double learnt[MOST]; /* learnability predicted less measured */
   int count;
 } predict_table;
 
 static const int predict_degrees[] = {1, 2};
 static const ep_target predict_target = {.degree = predict_degrees, .degrees = 2};
 
-static ep_status predict_error(double *mse, ep_work *work, const ep_domain *d, int n) {
+static ep_status predict_error(double *mse, double *learnability, ep_work *work, const ep_domain *d,
+                               int n) {
   double *power;
   ep_prediction p;
   EP_TRY(ep_work_get(work, &power, ep_domain_spectrum(d)->levels, sizeof *power));
   EP_TRY(ep_domain_power(power, d, &predict_target));
   EP_TRY(ep_learn_predict(&p, NULL, ep_domain_spectrum(d), power, &(ep_training){.train = n}));
   *mse = p.mse;
+  *learnability = p.learnability;
   return EP_OK;
 }
 
@@ -459,11 +513,13 @@ static ep_status predict_domain(predict_table *t, ep_work *work, ep_domain_kind 
   for (int n = 32; !st && n <= 128; n *= 2) {
     const int i = t->count++;
     ep_measurement m = {0};
-    st = predict_error(&t->predicted[i], work, d, n);
+    double learnability = NAN;
+    st = predict_error(&t->predicted[i], &learnability, work, d, n);
     if (!st)
       st = ep_domain_measure(&m, NULL, d, &predict_target, &(ep_training){.train = n}, sets,
                              (uint64_t)run->seed, memory);
     t->n[i] = n, t->measured[i] = m.mse.mean, t->error[i] = m.mse.error;
+    t->learnt[i] = learnability - m.learnability.mean;
   }
   ep_domain_free(d);
   return st;
@@ -498,8 +554,8 @@ static ep_status predict_networks(double *ratio, double *error, ep_work *work, e
   const ptrdiff_t M = (ptrdiff_t)ep_domain_spectrum(d)->size;
   ptrdiff_t *order;
   ep_mat all, F;
-  double predicted, sum = 0, squares = 0;
-  EP_TRY(predict_error(&predicted, work, d, n));
+  double predicted, unused, sum = 0, squares = 0;
+  EP_TRY(predict_error(&predicted, &unused, work, d, n));
   EP_TRY(ep_work_get(work, &order, M, sizeof *order));
   EP_TRY(ep_work_mat(work, &all, EP_DOUBLE, M, ep_domain_dimension(d)));
   EP_TRY(ep_work_mat(work, &F, EP_DOUBLE, M, 1));
@@ -570,7 +626,7 @@ static ep_status check_predict(ep_claim_result *r, ep_claim_size size, const ep_
                  {"sphere", EP_SPHERE, 8, 2, true},
                  {"circle", EP_CIRCLE, 256, 2, false},
                  {"cube-one-layer", EP_CUBE, 8, 1, false}};
-  double last = NAN;
+  double worst[4]; /* predicted over measured, farthest from 1 */
   const int sets = size == EP_CLAIM_QUICK ? 60 : 400;
   r->pass = true;
   for (int i = 0; i < 4; i++) {
@@ -584,9 +640,14 @@ static ep_status check_predict(ep_claim_result *r, ep_claim_size size, const ep_
     double ratio[MOST];
     for (int j = 0; j < t.count; j++) {
       ratio[j] = t.predicted[j] / t.measured[j];
-      if (domains[i].judged) r->pass = r->pass && fabs(ratio[j] - 1) <= 0.1;
-      last = ratio[j];
+      if (domains[i].judged)
+        r->pass = r->pass && fabs(ratio[j] - 1) <= 0.1 && fabs(t.learnt[j]) <= 0.05;
     }
+    worst[i] = ratio[0];
+    for (int j = 1; j < t.count; j++)
+      if (fabs(log(ratio[j])) > fabs(log(worst[i]))) worst[i] = ratio[j];
+    snprintf(name, sizeof name, "learnability_predicted_less_measured_%s", domains[i].name);
+    EP_TRY(ep_claim_measure_all(r, name, t.learnt, t.count));
     snprintf(name, sizeof name, "predicted_over_measured_%s", domains[i].name);
     EP_TRY(ep_claim_measure_all(r, name, ratio, t.count));
     EP_TRY(predict_figure(r, domains[i].name, &t));
@@ -596,15 +657,20 @@ static ep_status check_predict(ep_claim_result *r, ep_claim_size size, const ep_
       r,
       "relu, two hidden layers (networks: one, n = 32), targets of degrees 1 and 2, n = 32, 64, "
       "128. Circle and one layer on the cube are reported, not judged."));
-  EP_TRY(ep_claim_found(r,
-                        "On the circle neighbours are too near for the theory at small n: it "
-                        "predicts too small an error."));
-  return ep_claim_found(
-      r,
-      "With one hidden layer and no bias K(D,D) is singular on the cube once n is "
-      "large, and the prediction fails: %.2f of the measured error at n = 128 of "
-      "256 points.",
-      last);
+  if (fabs(worst[2] - 1) > 0.1)
+    EP_TRY(
+        ep_claim_found(r,
+                       "On the circle, where neighbours are near, the prediction is off: %.2f of "
+                       "the measured error at worst.",
+                       worst[2]));
+  if (fabs(worst[3] - 1) > 0.1)
+    EP_TRY(
+        ep_claim_found(r,
+                       "With one hidden layer and no bias on the cube the prediction is off: %.2f "
+                       "of the measured error at worst. K(D,D) is singular there once n is "
+                       "large.",
+                       worst[3]));
+  return EP_OK;
 }
 
 const ep_claim ep_claims_tangent[] = {
@@ -617,8 +683,8 @@ const ep_claim ep_claims_tangent[] = {
     {"tangent-rate",
      "TANGENT eta_crit",
      "descent converges below the critical rate and not far above it",
-     "linear model: below 2/lambda_max converges, above diverges; network: below converges, at "
-     "three times diverges",
+     "linear model: below 2/lambda_max converges (to 1e-3 of the loss), above does not; network: "
+     "below converges, at three times diverges; every seed",
      check_rate,
      {2, 12, 50}},
     {"tangent-nngp",
@@ -637,8 +703,8 @@ const ep_claim ep_claims_tangent[] = {
     {"tangent-predict",
      "Simon 2021",
      "eigenvalues alone predict the test error of kernel regression and of wide networks",
-     "within 10 % of kernel regression for n >= 30 on cube and sphere, networks of width 1,024 "
-     "within 15 %",
+     "test error within 10 % and learnability within 0.05 of kernel regression for n >= 30 on cube "
+     "and sphere; error of networks of width 1,024 within 15 %",
      check_predict,
      {6, 25, 25}},
     {0}};

@@ -35,8 +35,9 @@ ep_status wide_setup_only(wide_fit *f, const wide_setting *s, const wide_size *z
                           long seed, const ep_run_config *run);
 ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, long width, long seed,
                      const ep_run_config *run);
-/* The start of f->setup; start and end; the end from a start that was changed. */
+/* The start of f->setup; its end; both; the end from a start that was changed. */
 ep_status wide_start(wide_fit *f);
+ep_status wide_fit_on(wide_fit *f);
 ep_status wide_train(wide_fit *f);
 ep_status wide_train_from_start(wide_fit *f);
 /* Another model from the same points and start; method NULL: as it is. */
@@ -67,9 +68,8 @@ ep_status wide_slope(json_t *figure, const char *panel, const claim_curve *c);
 ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
                          double scale);
 const char *wide_images(ep_claim_size size); /* digits, or the papers' mnist */
-/* All the notes of a list that ends with NULL. */
-ep_status wide_notes(ep_claim_result *r, const char *const *notes);
-extern const char *const wide_usual[]; /* the note on what is the same in all of them */
+/* Notes of what was run: sizes, rate, seeds, and what is the same in all of them. */
+ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z);
 
 typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
 wide_check wide_fig1, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m, wide_fig4r,

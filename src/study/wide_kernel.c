@@ -49,7 +49,7 @@ static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, 
   EP_TRY(wide_slope(figure, NULL, &c));
   r->pass =
       law.exponent <= -0.4 && law.high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
-  return wide_notes(r, wide_usual);
+  return wide_say(r, s, z);
 }
 
 ep_status wide_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -70,7 +70,7 @@ static ep_status falls(ep_claim_result *r, const wide_setting *s, const wide_siz
   wide_drift d;
   EP_TRY(wide_drift_check(&d, r, "", "ntk_max", s, z, run));
   r->pass = d.width.exponent <= -0.4 && d.width.high < 0 && d.time < 1 && d.diverged == 0;
-  return wide_notes(r, wide_usual);
+  return wide_say(r, s, z);
 }
 
 static const wide_size drift_sizes[] = {{50, 500, 3, 4, {50, 100, 200, 400}},
@@ -138,10 +138,10 @@ static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s,
   json_t *figure;
   double first[WIDE_WIDTHS], last[WIDE_WIDTHS], drift[WIDE_WIDTHS];
   growth g = {.all = true};
-  EP_TRY(claim_figure(&g.time, r, "time", EP_FIGURE_LINE, "Drift over time",
-                      "The drift of the tangent kernel grows until training stops, a line a width, "
-                      "first seed.",
-                      (ep_axis){"epoch", false}, (ep_axis){"largest change of K", true}));
+  EP_TRY(
+      claim_figure(&g.time, r, "time", EP_FIGURE_LINE, "Drift over time",
+                   "Drift of the tangent kernel until training stops, a line a width, first seed.",
+                   (ep_axis){"epoch", false}, (ep_axis){"largest change of K", true}));
   EP_TRY(wide_sweep(c, 2, work, s, z, measure_growth, &g, run));
   for (ptrdiff_t i = 0; i < c->count; i++) {
     first[i] = claim_least(&c[0], i), last[i] = claim_worst(&c[0], i);
@@ -162,7 +162,7 @@ static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s,
                           "Larger widths only delay the blow-up: from epoch %.0f at the least to "
                           "%.0f at the largest.",
                           first[0], first[c->count - 1]));
-  return wide_notes(r, wide_usual);
+  return wide_say(r, s, z);
 }
 
 static ep_status unbounded(ep_claim_result *r, const wide_setting *s, const wide_size *z,
@@ -228,10 +228,10 @@ static ep_status line_points(ep_points *p) {
   return EP_OK;
 }
 
-static ep_status draw_P(ep_claim_result *r, const wide_fit *f, const closed_form *k, double P0,
-                        double *worst) {
+/* P(t) of one run, and its largest error up to 0.95 of the blow-up; the figure (or NULL) gets both curves */
+static ep_status compare_P(double *worst, json_t *figure, const wide_fit *f, const closed_form *k,
+                           double P0) {
   enum { POINTS = 60 };
-  json_t *figure;
   double t[POINTS], measured[POINTS], theory[POINTS];
   const double step = f->setup->fit.rate;
   *worst = 0;
@@ -240,20 +240,25 @@ static ep_status draw_P(ep_claim_result *r, const wide_fit *f, const closed_form
     t[i] = step * (double)row;
     measured[i] = P0 + wide_history(&f->info, "ntk_max", row); /* K(1, 1; t) = P(t) */
     theory[i] = P_at(k, t[i]);
-    *worst = fmax(*worst, fabs(measured[i] / theory[i] - 1));
+    if (!(fabs(measured[i] / theory[i] - 1) <= *worst)) *worst = fabs(measured[i] / theory[i] - 1);
   }
-  EP_TRY(claim_figure(&figure, r, "kernel", EP_FIGURE_LINE, "The kernel in one dimension",
-                      "P(t) by gradient descent lies on the closed form up to the blow-up.",
-                      (ep_axis){"time", false}, (ep_axis){"P(t) = K(1, 1; t)", true}));
-  EP_TRY(ep_figure_add(figure,
-                       &(ep_series){.name = "descent", .count = POINTS, .x = t, .y = measured}));
-  return ep_figure_add(
+  if (!figure) return EP_OK;
+  char panel[24];
+  snprintf(panel, sizeof panel, "M = %ld", f->setup->net.width);
+  EP_TRY(ep_figure_add(
       figure,
-      &(ep_series){.name = "closed form", .count = POINTS, .x = t, .y = theory, .dashed = true});
+      &(ep_series){.name = "descent", .panel = panel, .count = POINTS, .x = t, .y = measured}));
+  return ep_figure_add(figure, &(ep_series){.name = "closed form",
+                                            .panel = panel,
+                                            .count = POINTS,
+                                            .x = t,
+                                            .y = theory,
+                                            .dashed = true});
 }
 
-static ep_status prop10(ep_claim_result *r, wide_fit *f, const ep_run_config *run) {
-  double P0, worst;
+/* out: blow-up time seen, that of the closed form, largest error of P */
+static ep_status blow_up(double out[3], json_t *figure, wide_fit *f) {
+  double P0;
   strcpy(f->setup->run.precision, "double");
   EP_TRY(line_points(&f->points));
   EP_TRY(wide_start(f));
@@ -261,28 +266,59 @@ static ep_status prop10(ep_claim_result *r, wide_fit *f, const ep_run_config *ru
   f->setup->fit.rate = 1e-4 * k.blow_up;
   f->setup->fit.epochs = 12000;
   f->setup->fit.track_every = 1;
-  EP_TRY(ep_fit(&f->model, &f->info, &f->points, f->setup));
-  EP_TRY(draw_P(r, f, &k, P0, &worst));
-  const double seen = wide_diverged(f) ? f->setup->fit.rate * (double)f->info.epochs : NAN;
-  EP_TRY(ep_claim_measure(r, "blow_up_time", seen));
-  EP_TRY(ep_claim_measure(r, "blow_up_time_closed_form", k.blow_up));
-  EP_TRY(ep_claim_measure(r, "blow_up_error", fabs(seen / k.blow_up - 1)));
+  EP_TRY(wide_fit_on(f));
+  out[0] = wide_diverged(f) ? f->setup->fit.rate * (double)f->info.epochs : NAN;
+  out[1] = k.blow_up;
+  return compare_P(&out[2], figure, f, &k, P0);
+}
+
+static ep_status prop10(ep_claim_result *r, ep_work *work, const ep_run_config *run) {
+  enum { WIDTHS = 3, SEEDS = 3 };
+  static const long widths[WIDTHS] = {10, 100, 1000};
+  const wide_setting s = {
+      .activation = "linear", .similarity = "dot", .track = "ntk", .outputs = 1};
+  claim_curve c[3]; /* seen, closed form, error of P */
+  json_t *figure;
+  double off = 0, worst = 0;
+  EP_TRY(
+      claim_figure(&figure, r, "kernel", EP_FIGURE_LINE, "The kernel in one dimension",
+                   "P(t) by gradient descent and its closed form, up to 0.95 of the blow-up time, "
+                   "first seed.",
+                   (ep_axis){"time", false}, (ep_axis){"P(t) = K(1, 1; t)", true}));
+  for (int q = 0; q < 3; q++) EP_TRY(claim_curve_new(&c[q], work, WIDTHS, SEEDS));
+  for (int w = 0; w < WIDTHS; w++)
+    for (int k = 0; k < SEEDS; k++) {
+      double out[3];
+      wide_fit f;
+      EP_TRY(ep_watch_step("widths", w, WIDTHS));
+      ep_status st =
+          wide_setup_only(&f, &s, &(wide_size){.epochs = 1}, widths[w], run->seed + k, run);
+      if (!st) st = blow_up(out, k ? NULL : figure, &f);
+      wide_free(&f);
+      EP_TRY(st);
+      for (int q = 0; q < 3; q++) {
+        c[q].x[w] = (double)widths[w];
+        *claim_at(&c[q], w, k) = out[q];
+      }
+      off = fmax(off, fabs(out[0] / out[1] - 1)), worst = fmax(worst, out[2]);
+    }
+  EP_TRY(ep_claim_measure_all(r, "widths", c[0].x, WIDTHS));
+  EP_TRY(wide_medians(r, "blow_up_time", &c[0]));
+  EP_TRY(wide_medians(r, "blow_up_time_closed_form", &c[1]));
+  EP_TRY(ep_claim_measure(r, "blow_up_error", off));
   EP_TRY(ep_claim_measure(r, "largest_error_of_P", worst));
-  r->pass = fabs(seen / k.blow_up - 1) <= 0.01 && worst <= 0.01;
-  (void)run;
-  return ep_claim_note(r,
-                       "x = x+ = 1, x- = -1/2, M = 100, double precision, steps of 1e-4 of the "
-                       "blow-up time; P(t) compared until 0.95 of it.");
+  r->pass = off <= 0.01 && worst <= 0.01 && claim_whole(&c[0]) && claim_whole(&c[2]);
+  return ep_claim_note(
+      r,
+      "x = x+ = 1, x- = -1/2, double precision, steps of 1e-4 of the blow-up time; "
+      "P(t) compared until 0.95 of it; 3 seeds at each width.");
 }
 
 ep_status wide_prop10(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {
-      .activation = "linear", .similarity = "dot", .track = "ntk", .outputs = 1};
-  wide_fit f;
+  ep_work work = {0};
   (void)size;
-  ep_status st = wide_setup_only(&f, &s, &(wide_size){.epochs = 1}, 100, run->seed, run);
-  if (!st) st = prop10(r, &f, run);
-  wide_free(&f);
+  const ep_status st = prop10(r, &work, run);
+  ep_work_free(&work);
   return st;
 }
 
@@ -321,7 +357,7 @@ static ep_status twins(double *apart, json_t *figure, wide_fit *f) {
     top = fmax(top, fabs(ep_get(&E, i, 0)));
     worst = fmax(worst, fabs(ep_get(&E, i, 0) - ep_get(&E, i, 1)));
   }
-  if (!st) st = draw_twins(figure, &E, f->setup->objective.similarity);
+  if (!st && figure) st = draw_twins(figure, &E, f->setup->objective.similarity);
   ep_mat_free(&E);
   *apart = worst / top;
   return st;
@@ -329,34 +365,42 @@ static ep_status twins(double *apart, json_t *figure, wide_fit *f) {
 
 ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const wide_size sizes[] = {
-      {30, 50, 1, 1, {100}}, {100, 200, 1, 1, {400}}, {1000, 500, 1, 1, {1000}}};
+      {30, 50, 3, 1, {100}}, {100, 200, 3, 1, {400}}, {1000, 500, 3, 1, {1000}}};
   static const char *const similarity[] = {"cosine", "dot"};
   ep_run_config in_double = *run;
   json_t *figure;
   strcpy(in_double.precision, "double");
   EP_TRY(claim_figure(&figure, r, "twins", EP_FIGURE_SCATTER, "Outputs that started equal",
-                      "The second output against the first after training lies on the diagonal; a "
-                      "third one, which started apart, does not.",
+                      "After training the second output against the first, which it started equal "
+                      "to, and a third one, which started apart; first seed.",
                       (ep_axis){"first output", false}, (ep_axis){"other output", false}));
   r->pass = true;
   for (int k = 0; k < 2; k++) {
     const wide_setting s = {
         .data = wide_images(size), .similarity = similarity[k], .rate = k ? 0.02 : 1};
-    wide_fit f;
-    double apart = NAN;
+    double apart = 0, fell = INFINITY; /* worst over the seeds */
     char name[64];
-    ep_status st = wide_begin(&f, &s, &sizes[size], sizes[size].width[0], run->seed, &in_double);
-    if (!st) st = twins(&apart, figure, &f);
-    const double moved = wide_history(&f.info, "loss", -1) - wide_history(&f.info, "loss", 0);
-    wide_free(&f);
-    EP_TRY(st);
+    for (int i = 0; i < sizes[size].seeds; i++) {
+      wide_fit f;
+      double one = NAN;
+      EP_TRY(ep_watch_step("seeds", k * sizes[size].seeds + i, 2 * sizes[size].seeds));
+      ep_status st =
+          wide_begin(&f, &s, &sizes[size], sizes[size].width[0], run->seed + i, &in_double);
+      if (!st) st = twins(&one, i ? NULL : figure, &f);
+      const double change = wide_history(&f.info, "loss", 0) - wide_history(&f.info, "loss", -1);
+      wide_free(&f);
+      EP_TRY(st);
+      if (!(one <= apart)) apart = one;
+      if (!(change >= fell)) fell = change;
+    }
     snprintf(name, sizeof name, "%s_outputs_apart", similarity[k]);
     EP_TRY(ep_claim_measure(r, name, apart));
     snprintf(name, sizeof name, "%s_loss_fell_by", similarity[k]);
-    EP_TRY(ep_claim_measure(r, name, -moved));
-    r->pass = r->pass && apart <= 1e-12 && moved < 0;
+    EP_TRY(ep_claim_measure(r, name, fell));
+    r->pass = r->pass && apart <= 1e-12 && fell > 0;
+    EP_TRY(wide_say(r, &s, &sizes[size]));
   }
-  return ep_claim_note(r, "Double precision; dot with rate 0.02, so that it does not blow up.");
+  return ep_claim_note(r, "Double precision; dot with a rate at which it does not blow up.");
 }
 
 /* ---- Lemmas 7, 8, 11, 12, 16, 17, Theorem 13 */
@@ -475,5 +519,7 @@ ep_status wide_bounds(ep_claim_result *r, ep_claim_size size, const ep_run_confi
       r,
       "Each bound with the norm of x that its proof needs; for smooth activations only (relu "
       "has no second derivative)."));
-  return wide_notes(r, wide_usual);
+  return wide_say(
+      r, &(wide_setting){.data = wide_images(size), .rate = 1, .activation = "tanh and erf"},
+      &sizes[size]);
 }

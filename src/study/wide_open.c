@@ -1,6 +1,7 @@
 /* What WIDE leaves open: convergence, other losses, depth, data, starts. */
 #include "study/wide.h"
 
+#include <eigenpair/random.h>
 #include <eigenpair/subspace.h>
 #include <math.h>
 #include <string.h>
@@ -67,6 +68,28 @@ static ep_status draw_open(ep_claim_result *r, const claim_curve *kernel, const 
   return claim_draw(figure, "mean", NULL, &c[3], false);
 }
 
+static ep_status say_open(ep_claim_result *r, const ep_power_law *kernel, const ep_power_law *C,
+                          const claim_curve *cosine, bool settled) {
+  const ptrdiff_t last = cosine->count - 1;
+  if (!settled)
+    return ep_claim_found(r, "Not every run settled within its epochs: the question stays open.");
+  EP_TRY(ep_claim_found(
+      r, "Trained until it settles, the drift of the kernel %s: exponent %.2f (%.2f to %.2f).",
+      kernel->high < 0 ? "still falls with width" : "does not fall clearly with width",
+      kernel->exponent, kernel->low, kernel->high));
+  EP_TRY(ep_claim_found(r, "C, with an orthogonal output layer, %s: exponent %.2f (%.2f to %.2f).",
+                        C->high < -0.1  ? "drifts less with width there too"
+                        : C->low > -0.1 ? "has moved by then about as far at every width"
+                                        : "drifts by then with an unclear dependence on width",
+                        C->exponent, C->low, C->high));
+  const double near = claim_median(cosine, last);
+  return ep_claim_found(r,
+                        "The trained output layer %s: mean principal cosine %.2f at the largest "
+                        "width (%.2f to %.2f over seeds).",
+                        near > 0.9 ? "spans nearly PCA of C(0)" : "is not PCA of C(0)", near,
+                        claim_least(cosine, last), claim_worst(cosine, last));
+}
+
 static ep_status open_run(ep_claim_result *r, ep_work *work, wide_setting *s, const wide_size *z,
                           const ep_run_config *run) {
   waiting g = {true};
@@ -88,25 +111,15 @@ static ep_status open_run(ep_claim_result *r, ep_work *work, wide_setting *s, co
   EP_TRY(ep_claim_measure(r, "all_settled", g.settled));
   EP_TRY(draw_open(r, kernel, c));
   r->pass = g.settled && a.high - a.low < 1 && b.high - b.low < 1;
-  EP_TRY(ep_claim_found(
-      r, "Trained to convergence, the drift of the kernel %s: exponent %.2f (%.2f to %.2f).",
-      a.high < 0 ? "still falls with width" : "does not fall clearly with width", a.exponent, a.low,
-      a.high));
-  EP_TRY(ep_claim_found(
-      r, "C, with an orthogonal output layer, %s: exponent %.2f (%.2f to %.2f).",
-      b.high < 0 ? "drifts less with width there too" : "has moved by then as far at every width",
-      b.exponent, b.low, b.high));
-  const double near = claim_median(&c[3], c[3].count - 1);
-  EP_TRY(ep_claim_found(r, "The trained output layer %s: mean principal cosine %.2f.",
-                        near > 0.9 ? "spans nearly PCA of C(0)" : "is not PCA of C(0)", near));
-  EP_TRY(ep_claim_note(r, "Rate 10, so that runs arrive."));
-  return wide_notes(r, wide_usual);
+  EP_TRY(say_open(r, &a, &b, &c[3], g.settled));
+  s->method = NULL;
+  return wide_say(r, s, z);
 }
 
 ep_status wide_open(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const wide_size sizes[] = {{30, 30000, 3, 3, {50, 100, 200}},
                                     {50, 50000, 5, 4, {50, 100, 200, 400}},
-                                    {1000, 100000, 5, 4, {100, 300, 1000, 3000}}};
+                                    {200, 100000, 5, 4, {100, 200, 500, 1000}}};
   wide_setting s = {.data = wide_images(size), .rate = 10, .tolerance = 1e-4, .patience = 100};
   ep_work work = {0};
   const ep_status st = open_run(r, &work, &s, &sizes[size], run);
@@ -125,29 +138,40 @@ static bool constant(const wide_drift *d) {
 }
 
 static ep_status say_constant(ep_claim_result *r, const char *what, const wide_drift *d) {
+  if (d->diverged)
+    return ep_claim_found(r, "%s: %d of the runs diverged, the kernel does not stay constant.",
+                          what, d->diverged);
   return ep_claim_found(r, "%s: the kernel %s, exponent %.2f (%.2f to %.2f).", what,
                         constant(d) ? "stays nearly constant" : "does not stay constant",
                         d->width.exponent, d->width.low, d->width.high);
 }
 
+/* The spectral loss, a quartic in f without a norm, is judged at a small rate and shown at larger ones. */
 ep_status wide_open_losses(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const struct {
-    const char *loss;
+    const char *name, *loss;
     double rate;
-  } losses[] = {{"softmax", 1}, {"ntxent", 1}, {"spectral", 0.01}, {"barlow", 1}, {"vicreg", 1}};
+    bool judged;
+  } losses[] = {{"softmax", "softmax", 1, true},
+                {"ntxent", "ntxent", 1, true},
+                {"spectral", "spectral", 0.01, true},
+                {"barlow", "barlow", 1, true},
+                {"vicreg", "vicreg", 1, true},
+                {"spectral at rate 0.1", "spectral", 0.1, false},
+                {"spectral at rate 1", "spectral", 1, false}};
   r->pass = true;
-  for (int k = 0; k < 5; k++) {
+  for (int k = 0; k < 7; k++) {
     const wide_setting s = {
         .data = wide_images(size), .loss = losses[k].loss, .rate = losses[k].rate, .track = "ntk"};
     wide_drift d;
-    EP_TRY(wide_drift_check(&d, r, losses[k].loss, "ntk_max", &s, &open_sizes[size], run));
-    EP_TRY(say_constant(r, losses[k].loss, &d));
-    r->pass = r->pass && constant(&d);
+    EP_TRY(ep_watch_step("losses", k, 7));
+    EP_TRY(wide_drift_check(&d, r, losses[k].name, "ntk_max", &s, &open_sizes[size], run));
+    EP_TRY(say_constant(r, losses[k].name, &d));
+    if (losses[k].judged) r->pass = r->pass && constant(&d);
   }
-  return ep_claim_note(r,
-                       "Rate 1; the spectral loss, a quartic in f without a norm, leaves the "
-                       "neighbourhood of its start at rates of 0.1 and above: rate 0.01. Each "
-                       "with its usual similarity and the program's default weights.");
+  EP_TRY(
+      ep_claim_note(r, "Each loss with its usual similarity and the program's default weights."));
+  return wide_say(r, &(wide_setting){.data = wide_images(size), .rate = 1}, &open_sizes[size]);
 }
 
 ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -156,6 +180,7 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
                                     {1000, 500, 3, 4, {50, 100, 300, 1000}}};
   r->pass = true;
   for (int depth = 1; depth <= 4; depth++) {
+    EP_TRY(ep_watch_step("depths", depth - 1, 4));
     const wide_setting s = {.data = wide_images(size), .depth = depth, .rate = 1, .track = "ntk"};
     wide_drift d;
     char name[24];
@@ -165,7 +190,7 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
     EP_TRY(say_constant(r, name, &d));
     r->pass = r->pass && constant(&d);
   }
-  return wide_notes(r, wide_usual);
+  return wide_say(r, &(wide_setting){.data = wide_images(size), .rate = 1}, &sizes[size]);
 }
 
 ep_status wide_open_data(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -175,21 +200,26 @@ ep_status wide_open_data(ep_claim_result *r, ep_claim_size size, const ep_run_co
   EP_TRY(wide_drift_check(&d, r, "", "ntk_max", &s, &open_sizes[size], run));
   r->pass = constant(&d) && d.time < 1;
   EP_TRY(say_constant(r, s.data, &d));
-  return wide_notes(r, wide_usual);
+  return wide_say(r, &s, &open_sizes[size]);
 }
 
-/* ---- starts: W(0) = sqrt(rho) w 1' + sqrt(1 - rho) W, w the first column of W */
+/* ---- starts: columns of W(0) = sqrt(rho) w 1' + sqrt(1 - rho) W, w a vector of its own: any two correlate by rho */
 
-static void correlate(const ep_mat *W, double rho) {
+static ep_status correlate(const ep_mat *W, double rho, long seed) {
+  ep_mat w;
+  EP_TRY(ep_mat_new(&w, EP_DOUBLE, 1, W->rows));
+  ep_random_fill_normal(&w, (uint64_t)seed, EP_STREAM_START, 1000);
   for (ptrdiff_t m = 0; m < W->rows; m++)
-    for (ptrdiff_t z = 1; z < W->cols; z++)
-      ep_set(W, m, z, sqrt(rho) * ep_get(W, m, 0) + sqrt(1 - rho) * ep_get(W, m, z));
+    for (ptrdiff_t z = 0; z < W->cols; z++)
+      ep_set(W, m, z, sqrt(rho) * *ep_d(&w, 0, m) + sqrt(1 - rho) * ep_get(W, m, z));
+  ep_mat_free(&w);
+  return EP_OK;
 }
 
 static ep_status rank_after(double *before, double *after, wide_fit *f, double rho) {
   ep_mat E = {0}, F = {0};
   ep_status st = wide_start(f);
-  if (!st) correlate(&f->start.net.W, rho);
+  if (!st) st = correlate(&f->start.net.W, rho, f->setup->run.seed);
   if (!st) st = wide_train_from_start(f);
   if (!st) st = wide_embed(&E, f, &f->start, &f->points.X);
   if (!st) st = wide_embed(&F, f, &f->model, &f->points.X);
@@ -223,13 +253,14 @@ static ep_status starts(ep_claim_result *r, ep_work *work, const wide_setting *s
       if (rhos[i] == 0.99) r->pass = r->pass && *claim_at(&c[1], i, k) < *claim_at(&c[1], 0, k);
     }
   r->pass = r->pass && left == 0;
-  EP_TRY(
-      ep_claim_found(r,
-                     "Training does not undo correlated columns: RankMe of the outputs after it is "
-                     "%.1f for independent columns, %.1f at correlation 0.9, %.1f at 0.99 (it "
-                     "was %.1f, %.1f, %.1f at the start; medians).",
-                     claim_median(&c[1], 0), claim_median(&c[1], 2), claim_median(&c[1], 3),
-                     claim_median(&c[0], 0), claim_median(&c[0], 2), claim_median(&c[0], 3)));
+  EP_TRY(ep_claim_found(
+      r,
+      "RankMe of the outputs after training is %.1f for independent columns, %.1f at correlation "
+      "0.9, %.1f at 0.99 (%.1f to %.1f over seeds); at the start it was %.1f, %.1f, %.1f "
+      "(medians).",
+      claim_median(&c[1], 0), claim_median(&c[1], 2), claim_median(&c[1], 3), claim_least(&c[1], 3),
+      claim_worst(&c[1], 3), claim_median(&c[0], 0), claim_median(&c[0], 2),
+      claim_median(&c[0], 3)));
   EP_TRY(ep_claim_measure(r, "seeds", z->seeds));
   EP_TRY(ep_claim_measure(r, "seeds_that_left_rank_1", left));
   if (left)
@@ -249,7 +280,7 @@ static ep_status starts(ep_claim_result *r, ep_work *work, const wide_setting *s
                       (ep_axis){"RankMe", false}));
   EP_TRY(claim_draw(figure, "at the start", NULL, &c[0], false));
   EP_TRY(claim_draw(figure, "after training", NULL, &c[1], false));
-  return wide_notes(r, wide_usual);
+  return wide_say(r, s, z);
 }
 
 ep_status wide_open_start(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

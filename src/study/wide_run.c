@@ -13,11 +13,6 @@
 
 const char *wide_images(ep_claim_size size) { return size == EP_CLAIM_PAPER ? "mnist" : "digits"; }
 
-const char *const wide_usual[] = {
-    "Images on the unit sphere, positives by crops, one random negative, linear loss, delta 0.01, "
-    "full batch, N(0, 1) weights, first layer not scaled; kernels at 20 points, all outputs.",
-    NULL};
-
 /* ---- one fit */
 
 static void put_name(char *to, size_t size, const char *text) {
@@ -51,8 +46,8 @@ static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long 
 
 /* ---- long fits are parts: kept on the way, so that a claim that was killed goes on from them */
 
-static bool is_long(const ep_setup *u) { /* some seconds and more */
-  return (double)u->fit.epochs * (double)u->net.width * (double)u->data.samples >= 1e7;
+static bool is_long(const ep_setup *u) { /* a second and more */
+  return (double)u->fit.epochs * (double)u->net.width * (double)u->data.samples >= 1e6;
 }
 
 /* The place of a fit is named by its settings and the weights it starts from (NULL: drawn with its seed). */
@@ -71,7 +66,7 @@ static ep_status keep_parts(ep_setup *u, const ep_net *start) {
   json_decref(settings);
   EP_TRY(st);
   snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%.900s/%s.npz", u->run.parts, name);
-  u->files.every = u->fit.epochs / 4;
+  u->files.every = u->fit.epochs < 5000 ? u->fit.epochs / 10 : 500;
   if (access(u->files.checkpoint, R_OK) == 0)
     memcpy(u->files.resume, u->files.checkpoint, sizeof u->files.resume);
   return EP_OK;
@@ -144,9 +139,11 @@ ep_status wide_train_from_start(wide_fit *f) {
   return st;
 }
 
+ep_status wide_fit_on(wide_fit *f) { return fit(&f->model, &f->info, &f->points, f->setup, NULL); }
+
 ep_status wide_train(wide_fit *f) {
   EP_TRY(wide_start(f));
-  return fit(&f->model, &f->info, &f->points, f->setup, NULL);
+  return wide_fit_on(f);
 }
 
 void wide_free(wide_fit *f) {
@@ -174,7 +171,7 @@ static int column_of(const ep_history *h, const char *column) {
 double wide_history(const ep_fit_info *info, const char *column, ptrdiff_t row) {
   const ep_history *h = &info->history;
   const int c = column_of(h, column);
-  if (c == h->columns || h->rows == 0) return NAN;
+  if (c == h->columns || row >= h->rows || h->rows == 0) return NAN;
   return h->value[(row < 0 ? h->rows - 1 : row) * h->columns + c];
 }
 
@@ -222,14 +219,11 @@ ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c) {
   char full[96];
   *law = claim_law(c);
+  if (!claim_whole(c)) law->exponent = law->low = law->high = NAN; /* a run was lost */
   EP_TRY(ep_claim_measure_all(r, "widths", c->x, c->count));
   EP_TRY(wide_medians(r, name, c));
   snprintf(full, sizeof full, "%s_exponent", name);
-  EP_TRY(ep_claim_measure(r, full, law->exponent));
-  snprintf(full, sizeof full, "%s_exponent_low", name);
-  EP_TRY(ep_claim_measure(r, full, law->low));
-  snprintf(full, sizeof full, "%s_exponent_high", name);
-  return ep_claim_measure(r, full, law->high);
+  return claim_measure_law(r, full, law);
 }
 
 ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
@@ -273,9 +267,28 @@ ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, 
   return st;
 }
 
-ep_status wide_notes(ep_claim_result *r, const char *const *notes) {
-  for (; *notes; notes++) EP_TRY(ep_claim_note(r, *notes));
-  return EP_OK;
+/* what was run, and what is the same in all of them */
+ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z) {
+  const bool images = strcmp(s->data, "digits") == 0 || strcmp(s->data, "mnist") == 0 ||
+                      strcmp(s->data, "fashion") == 0;
+  char text[500];
+  snprintf(text, sizeof text,
+           "%s, %ld anchors, positives by %s, one random negative; widths %ld to %ld, %ld outputs, "
+           "%s, %s; rate %g, %ld epochs%s, full batch; %d seed%s.",
+           s->data, z->anchors, images ? "crops" : "noise of 0.1", z->width[0],
+           z->width[z->widths - 1], s->outputs ? s->outputs : 10,
+           s->activation ? s->activation : "relu", s->similarity ? s->similarity : "cosine",
+           s->rate, z->epochs, s->tolerance > 0 ? " at most" : "", z->seeds,
+           z->seeds > 1 ? "s" : "");
+  EP_TRY(ep_claim_note(r, text));
+  if (s->method && strcmp(s->method, "grassmann") == 0)
+    EP_TRY(
+        ep_claim_note(r,
+                      "Descent on W along the Grassmannian (QR retraction), on V as it is; C with "
+                      "the cosine's norms inside."));
+  return ep_claim_note(r,
+                       "Points on the unit sphere, delta 0.01, N(0, 1) weights, first layer not "
+                       "scaled; kernels at 20 points, all outputs.");
 }
 
 /* ---- drift of a column of the history */

@@ -1,6 +1,7 @@
 """Every figure and claim of the papers at the quick size: one run of `eigenpair reproduce --quick`, looked at from all
 sides."""
 import json
+import subprocess
 import time
 
 import pytest
@@ -10,6 +11,9 @@ wide-bounds wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-dat
 linear-fig1 linear-fig2 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
 linear-noncontrastive tangent-lee tangent-rate tangent-nngp tangent-nofreelunch tangent-predict
 optima-exact optima-fig1 optima-linear optima-count optima-stability optima-limit""".split()
+
+
+FAILS = []  # at this size; a claim that does not hold belongs here, its criterion stays
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +36,24 @@ def test_all_of_them_in_time(run):
 
 @pytest.mark.parametrize("id", IDS)
 def test_claim(run, id):
-    """It ran, measured, and came out; its figures are drawn and are in the page of its paper."""
+    """It ran, measured, and came out as it is known to; its figures are drawn and are in the page of its paper."""
     folder, claims, _ = run
     claim = claims[id]
     assert "error" not in claim and claim["measured"] and claim["criterion"] and claim["says"] and claim["notes"]
     if id != "linear-fig5":  # times, which a busy machine spoils
-        assert claim["pass"], claim["measured"]
+        assert claim["pass"] == (id not in FAILS), claim["measured"]
     paper = folder / id.split("-")[0]
-    drawn = list((paper / "figures").glob(f"{id}-*.svg"))
-    assert drawn and all("<svg" in f.read_text() and f.with_suffix(".csv").exists() for f in drawn)
-    page = (paper / "report.md").read_text()
-    assert all(f"](figures/{f.name})" in page for f in drawn if f"{id}-" in f.name)
-    section = page.split(f"\n## {id}: ")[1].split("\n## ")[0]
-    assert "The paper says" in section and "Criterion" in section and "What was done" in section
+    whole, = (c for c in json.loads((paper / "result.json").read_text())["claims"] if c["id"] == id)
+    section = (paper / "report.md").read_text().split(f"\n## {id}: ")[1].split("\n## ")[0]
+    assert whole["figures"]
+    for figure in whole["figures"]:
+        name = f"{id}-{figure['name']}"
+        assert "<svg" in (paper / "figures" / f"{name}.svg").read_text() and f"](figures/{name}.svg)" in section
+        for s in figure["series"]:
+            assert len(s["x"]) == len(s["y"]) > 0 and len(s.get("low") or s["y"]) == len(s["y"])
+            assert any(y is not None for y in s["y"]) or "diverged" in str(claim["found"])
+    asked = "The question" if id.startswith("wide-open") else "The paper says"
+    assert asked in section and "Criterion" in section and "What was done" in section
 
 
 def test_findings(run):
@@ -75,4 +84,49 @@ def test_numbers_beyond_the_criterion(run):
     assert abs(measured(run, "tangent-lee")["exponent_parameters"] + 0.5) < 0.1
     exact = measured(run, "optima-exact")
     assert exact["summation_found"] == exact["summation_maximal"] == 6 and exact["summation_maximal_at_0.1"] == 7
-    assert measured(run, "optima-fig1")["degrees_at_0.15"] < 2.5
+    fig1 = measured(run, "optima-fig1")
+    assert fig1["next_to_at_0.15"] == fig1["patterns"] == 80 and fig1["largest_degrees_at_0.15"] < 5
+    assert fig1["next_to_at_0.39"] < 80  # where it begins to fail
+
+
+# ---- killed
+
+
+def again(ep, id, out):
+    """The claim of a run that finishes."""
+    return json.loads(ep("reproduce", id, "--quick", "--json", "--out", out).out)[0]
+
+
+def kill(call, tmp_path, id, parts):
+    """Starts a claim, kills it when so many parts are there -> the first of them."""
+    process = subprocess.Popen(**call("reproduce", id, "--quick", "--out", "out"), stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    found = []
+    for _ in range(3000):
+        found = list(tmp_path.glob("out/jobs/*.parts/*.npz"))
+        if len(found) >= parts:
+            break
+        time.sleep(0.01)
+    process.kill()
+    process.wait()
+    assert found and not list(tmp_path.glob("out/jobs/*.json"))
+    return found[0]
+
+
+def test_killed_in_the_middle_of_a_claim(call, ep, tmp_path):
+    """SIGKILL while a long fit is under way: the claim goes on from its parts, to the same numbers, and leaves none."""
+    whole = again(ep, "wide-fig3", "whole")["measured"]
+    part = kill(call, tmp_path, "wide-fig3", 1)
+    kept = part.read_bytes()
+    part.write_bytes(kept[:len(kept) // 2])  # it is read: a broken one is an error, and is not thrown away
+    assert "error" in again(ep, "wide-fig3", "out") and part.exists()
+    part.write_bytes(kept)
+    assert again(ep, "wide-fig3", "out")["measured"] == whole
+    assert [p.suffix for p in (tmp_path / "out" / "jobs").iterdir()] == [".json"]
+
+
+def test_killed_with_a_start_of_its_own(call, ep, tmp_path):
+    """The same for fits that start from weights of the claim's own making."""
+    whole = again(ep, "wide-open-start", "whole")["measured"]
+    kill(call, tmp_path, "wide-open-start", 3)
+    assert again(ep, "wide-open-start", "out")["measured"] == whole

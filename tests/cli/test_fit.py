@@ -221,6 +221,20 @@ def test_zero_and_repeated_rows(fit, pairs, start, save, ref, dim):
     assert r.result["points"] == len(np.unique(p.X.reshape(-1, dim), axis=0))
 
 
+@pytest.mark.parametrize("batch", [0, 4])
+def test_track_looks_at_the_end_of_a_converged_fit(fit, pairs, start, ref, batch):
+    """A fit that settles between two looks is looked at where it ends: its weights against the start's."""
+    p, net = pairs(rows=8), start(depth=1)
+    r = fit(*p.flags, "--init", "init.npz", "--epochs", 500, "--batch", batch, "--track", "weights", "--track-every", 499,
+            "--tolerance", 0.5, "--patience", 3, "--rate", 1e-3)
+    assert r.result["status"] == "converged" and 3 <= r.result["epochs"] < 499
+    V, W = net
+    v, w = ref.weights(r.model)
+    np.testing.assert_allclose(r.history["w_change"][-1], np.linalg.norm(w - W) / np.linalg.norm(W), rtol=1e-10)
+    np.testing.assert_allclose(r.history["v_change"][-1], np.linalg.norm(v - V) / np.linalg.norm(V), rtol=1e-10)
+    assert r.history["w_change"][-2] == 0
+
+
 @pytest.mark.parametrize("dim", [4, 100])
 @pytest.mark.parametrize("depth", [1, 2])
 def test_track(fit, pairs, start, save, ref, dim, depth):

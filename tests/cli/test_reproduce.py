@@ -97,25 +97,6 @@ def test_interrupted_run_goes_on(call, ep, tmp_path):
     assert ep(*words, "--json").code == 0 and len(list(jobs.glob("*.json"))) == 7
 
 
-def test_killed_in_the_middle_of_a_claim(call, reproduce, tmp_path):
-    """SIGKILL while a long fit is under way: the claim goes on from its parts, to the same numbers, and leaves none."""
-    whole = reproduce("wide-fig3", "--out", "whole")[1][0]["measured"]
-    process = subprocess.Popen(**call("reproduce", "wide-fig3", "--quick", "--out", "out"), stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)
-    part = None
-    for _ in range(3000):
-        parts = list(tmp_path.glob("out/jobs/*.parts/*.npz"))
-        if parts:
-            part = parts[0]
-            break
-        time.sleep(0.01)
-    process.kill()
-    process.wait()
-    assert part is not None and part.exists() and not list(tmp_path.glob("out/jobs/*.json"))
-    assert reproduce("wide-fig3", "--out", "out")[1][0]["measured"] == whole
-    assert [p.suffix for p in (tmp_path / "out" / "jobs").iterdir()] == [".json"]
-
-
 @pytest.mark.parametrize("words, says", [
     (["wide-fig99"], "no claim 'wide-fig99'"), (["linear", "nothing"], "no claim 'nothing'"),
     (["--quick", "--paper"], "exclude each other"), (["linear-prop1", "--out", ""], "--out"),
