@@ -8,7 +8,6 @@
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 const ep_paper ep_papers[] = {
     {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide},
@@ -123,6 +122,18 @@ static ep_status job_path(char path[1200], const char *folder, const ep_claim *c
   return st;
 }
 
+/* a finished claim from its file; NULL: it is to be run */
+static json_t *finished(const char *path) {
+  json_t *job = ep_jobs_read(path);
+  if (json_is_object(json_object_get(job, "measured")) &&
+      json_is_array(json_object_get(job, "figures")) &&
+      json_is_number(json_object_get(job, "seconds")) &&
+      json_is_string(json_object_get(job, "paper")))
+    return job;
+  json_decref(job);
+  return NULL;
+}
+
 /* from its file, or run and written there; a claim that could not run is tried again next time. Its parts are beside it
  * until it is finished. */
 static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
@@ -130,7 +141,7 @@ static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
   char path[1200], parts[1240];
   ep_run_config run = *outer;
   EP_TRY(job_path(path, folder, c, size, outer));
-  json_t *job = ep_jobs_read(path);
+  json_t *job = finished(path);
   if (job) return ep_json_append(jobs, job);
   snprintf(parts, sizeof parts, "%s.parts", path);
   run.parts = parts;
@@ -153,7 +164,9 @@ static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_
   char path[1200];
   for (int i = 0; i < count; i++) {
     EP_TRY(job_path(path, folder, claims[i], size, run));
-    if (access(path, R_OK) == 0) continue;
+    json_t *job = finished(path);
+    json_decref(job);
+    if (job) continue;
     p->all += claims[i]->seconds[size];
     p->count++;
   }

@@ -409,6 +409,7 @@ ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 typedef struct {
   claim_curve bound[EP_BOUNDS], measured[EP_BOUNDS];
   bool applies[EP_BOUNDS];
+  int vacuous; /* how many are not below what the quantity can be in any run */
 } bound_table;
 
 static ep_status bounds_of(bound_table *t, wide_fit *f, int width, int seed) {
@@ -417,6 +418,7 @@ static ep_status bounds_of(bound_table *t, wide_fit *f, int width, int seed) {
   EP_TRY(ep_bounds_check(rows, &run));
   for (int i = 0; i < EP_BOUNDS; i++) {
     t->applies[i] = !rows[i].why;
+    t->vacuous += !rows[i].why && rows[i].vacuous;
     *claim_at(&t->bound[i], width, seed) = rows[i].log10_bound;
     *claim_at(&t->measured[i], width, seed) = log10(rows[i].measured.value);
   }
@@ -479,7 +481,7 @@ static ep_status all_bounds(ep_claim_result *r, ep_work *work, const wide_size *
                             const char *images, const ep_run_config *run) {
   static const char *const methods[] = {"gd", "grassmann"}, *const phi[] = {"tanh", "erf"};
   double margin[EP_BOUNDS];
-  int checked = 0, held = 0;
+  int checked = 0, held = 0, vacuous = 0;
   json_t *figure;
   for (int i = 0; i < EP_BOUNDS; i++) margin[i] = INFINITY;
   EP_TRY(wide_width_figure(&figure, r, "margin", "How far the bounds are",
@@ -495,9 +497,17 @@ static ep_status all_bounds(ep_claim_result *r, ep_work *work, const wide_size *
     EP_TRY(ep_watch_step("bounds", k, 4));
     EP_TRY(fill_bounds(&t, work, &s, z, run));
     EP_TRY(judge_bounds(r, &t, label, figure, margin, &checked, &held));
+    vacuous += t.vacuous;
   }
   EP_TRY(ep_claim_measure(r, "checked", checked));
   EP_TRY(ep_claim_measure(r, "held", held));
+  EP_TRY(ep_claim_measure(r, "vacuous", vacuous));
+  if (vacuous)
+    EP_TRY(
+        ep_claim_found(r,
+                       "%d of the %d bounds say nothing: they are not below what the quantity can "
+                       "be in any run.",
+                       vacuous, checked));
   for (int i = 0; i < EP_BOUNDS; i++) {
     char name[128];
     snprintf(name, sizeof name, "least_orders_%s", ep_bounds[i].name);

@@ -53,6 +53,9 @@ def test_finished_claims_are_kept(reproduce, tmp_path):
     job.write_text(json.dumps(kept))
     assert reproduce("linear-prop1", "--out", "out")[1][0]["measured"]["mark"] == 1
     assert "mark" not in reproduce("linear-prop1", "--out", "out", "--seed", 1)[1][0]["measured"]
+    for broken in job.read_text()[:100], "{}", "[]", '{"id": "linear-prop1", "measured": {}}':
+        job.write_text(broken)
+        assert reproduce("linear-prop1", "--out", "out")[1][0]["measured"] == first[0]["measured"]
     job.write_text(job.read_text()[:100])
     again = reproduce("linear-prop1", "--out", "out")[1]
     assert again[0]["measured"] == first[0]["measured"]
@@ -82,10 +85,10 @@ def test_a_claim_that_cannot_run(ep, tmp_path):
 
 def test_interrupted_run_goes_on(call, ep, tmp_path):
     """Ctrl-C: status 130, what was finished is there, the same command finishes the rest."""
-    words = ["reproduce", "linear-prop1", "linear-fig2", "tangent", "--quick", "--out", "out"]
+    words = ["reproduce", "linear-prop1", "linear-fig4", "tangent-lee", "optima-linear", "--quick", "--out", "out"]
     process = subprocess.Popen(**call(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     jobs = tmp_path / "out" / "jobs"
-    for _ in range(600):
+    for _ in range(2000):
         if jobs.exists() and list(jobs.glob("*.json")):
             break
         time.sleep(0.05)
@@ -93,8 +96,8 @@ def test_interrupted_run_goes_on(call, ep, tmp_path):
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130 and "goes on from there" in err and err.count("\n") == 1
     done = len(list(jobs.glob("*.json")))
-    assert 1 <= done < 7 and not (tmp_path / "out" / "report.html").exists()
-    assert ep(*words, "--json").code == 0 and len(list(jobs.glob("*.json"))) == 7
+    assert 1 <= done < 4 and not (tmp_path / "out" / "report.html").exists()
+    assert ep(*words, "--json").code == 0 and len(list(jobs.glob("*.json"))) == 4
 
 
 @pytest.mark.parametrize("words, says", [
