@@ -75,6 +75,9 @@ int main(int argc, char **argv) {
   if (asks || wants_help(argc - 1, argv + 1)) return help(c);
   const ep_status st = c->run(argc - 1, argv + 1);
   terminal_clear();
-  if (st) fprintf(stderr, "eigenpair %s: %s\n", c->name, ep_last_error());
+  if (st) {
+    fflush(stdout); /* what was printed before comes before */
+    fprintf(stderr, "eigenpair %s: %s\n", c->name, ep_last_error());
+  }
   return finish(ep_status_exit(st));
 }

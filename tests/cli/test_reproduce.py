@@ -72,6 +72,16 @@ def test_a_failed_claim_is_status_1(reproduce, tmp_path):
     assert "| linear-prop1 | fail |" in (tmp_path / "out" / "findings.md").read_text()
 
 
+def test_error_comes_after_the_text(call, ep, tmp_path):
+    """Where both streams go to one file, the lines of the claims stay whole and come first."""
+    words = ["reproduce", *FAST, "--quick", "--out", "out"]
+    ep(*words)
+    job, = (tmp_path / "out" / "jobs").glob("*-linear-prop1.json")
+    job.write_text(job.read_text().replace('"pass": true', '"pass": false'))
+    text = subprocess.run(**call(*words), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+    assert text.startswith("PASS") and text.splitlines()[-1] == "eigenpair reproduce: 1 of 2 claims did not pass"
+
+
 def test_a_claim_that_cannot_run(ep, tmp_path):
     """Without MNIST its claim is an error with a message, not passed; the others go on; it is tried again next time."""
     code, out, err = ep("reproduce", "linear-fig5", "linear-prop1", "--paper", "--out", "out", "--json")
