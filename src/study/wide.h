@@ -60,6 +60,13 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
 ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
 /* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
+/* Sweeps one quantity over the widths: its law as NAME.., its figure; falls: surely, from the least to the largest. */
+typedef struct {
+  const char *name, *title, *alt, *y;
+} wide_words;
+ep_status wide_law_check(ep_power_law *law, bool *falls, ep_claim_result *r,
+                         const wide_words *words, wide_measure *measure, const wide_setting *s,
+                         const wide_size *z, const ep_run_config *run);
 /* A figure against width, with dashed M^-1/2 through its first point. */
 ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
                             const char *title, const char *alt, const char *y);

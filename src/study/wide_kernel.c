@@ -34,33 +34,21 @@ static ep_status against_frozen(double *out, wide_fit *f, bool first_seed, void 
   return st;
 }
 
-static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
-                      const ep_run_config *run) {
-  claim_curve c;
-  ep_power_law law;
-  json_t *figure;
-  EP_TRY(wide_sweep(&c, 1, work, s, z, against_frozen, NULL, run));
-  EP_TRY(wide_law(&law, r, "difference", &c));
-  EP_TRY(wide_width_figure(&figure, r, "difference", "Training and the frozen kernel",
-                           "The largest fractional difference of the two representations falls "
-                           "with width, with the range over seeds.",
-                           "largest fractional difference"));
-  EP_TRY(claim_draw(figure, "measured", NULL, &c, false));
-  EP_TRY(wide_slope(figure, NULL, &c));
-  r->pass =
-      law.exponent <= -0.4 && law.high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
-  return wide_say(r, s, z);
-}
-
 ep_status wide_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const wide_size sizes[] = {{10, 500, 3, 4, {100, 300, 1000, 3000}},
                                     {10, 500, 5, 5, {100, 300, 1000, 3000, 10000}},
                                     {10, 500, 5, 5, {100, 300, 1000, 3000, 10000}}};
+  static const wide_words words = {
+      "difference", "Training and the frozen kernel",
+      "The largest fractional difference of the two representations falls with width, with the "
+      "range over seeds.",
+      "largest fractional difference"};
   const wide_setting s = {.data = wide_images(size), .rate = 1};
-  ep_work work = {0};
-  const ep_status st = fig1(r, &work, &s, &sizes[size], run);
-  ep_work_free(&work);
-  return st;
+  ep_power_law law;
+  bool falls;
+  EP_TRY(wide_law_check(&law, &falls, r, &words, against_frozen, &s, &sizes[size], run));
+  r->pass = falls && law.exponent <= -0.4;
+  return wide_say(r, &s, &sizes[size]);
 }
 
 /* ---- Figs. 3, 5 left, 7: the drift falls with width */

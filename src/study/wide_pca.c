@@ -84,32 +84,20 @@ static ep_status measure_representation(double *out, wide_fit *f, bool first_see
   return EP_OK;
 }
 
-static ep_status fig4r(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
-                       const ep_run_config *run) {
-  claim_curve c;
+ep_status wide_fig4r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  static const wide_words words = {
+      "difference", "PCA of C(0) and of the trained C",
+      "The largest difference of the two representations after the best rotation falls with width, "
+      "with the range over seeds.",
+      "largest difference of a point"};
+  const wide_setting s = {.data = wide_images(size), .method = "grassmann", .rate = 1};
   ep_power_law law;
-  json_t *figure;
-  EP_TRY(wide_sweep(&c, 1, work, s, z, measure_representation, NULL, run));
-  EP_TRY(wide_law(&law, r, "difference", &c));
-  EP_TRY(wide_width_figure(&figure, r, "difference", "PCA of C(0) and of the trained C",
-                           "The largest difference of the two representations after the best "
-                           "rotation falls with width, with the range over seeds.",
-                           "largest difference of a point"));
-  EP_TRY(claim_draw(figure, "measured", NULL, &c, false));
-  EP_TRY(wide_slope(figure, NULL, &c));
-  r->pass = law.high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
+  EP_TRY(
+      wide_law_check(&law, &r->pass, r, &words, measure_representation, &s, &pca_sizes[size], run));
   EP_TRY(ep_claim_note(r,
                        "Largest over points of |O'u_T(x) - u_0(x)|, O the rotation that brings "
                        "the one basis closest to the other."));
-  return wide_say(r, s, z);
-}
-
-ep_status wide_fig4r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {.data = wide_images(size), .method = "grassmann", .rate = 1};
-  ep_work work = {0};
-  const ep_status st = fig4r(r, &work, &s, &pca_sizes[size], run);
-  ep_work_free(&work);
-  return st;
+  return wide_say(r, &s, &pca_sizes[size]);
 }
 
 /* ---- Fig. 5 right: linear probes */

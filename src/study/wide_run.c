@@ -72,18 +72,18 @@ static ep_status keep_parts(ep_setup *u, const ep_net *start) {
   return EP_OK;
 }
 
-/* where nothing is kept, what an interrupted fit saves is thrown away */
-static void keep_nothing(ep_setup *u) {
+/* a file of this process alone */
+static void temporary(ep_opt_TEXT *path, const char *end) {
   const char *folder = getenv("TMPDIR");
-  snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%s/eigenpair-%ld.npz",
-           folder ? folder : "/tmp", (long)getpid());
+  snprintf(*path, sizeof *path, "%s/eigenpair-%ld%s", folder ? folder : "/tmp", (long)getpid(),
+           end);
 }
 
 static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points, ep_setup *u,
                      const ep_net *start) {
   const bool parts = u->run.parts && is_long(u);
   if (parts) EP_TRY(keep_parts(u, start));
-  else keep_nothing(u);
+  else temporary(&u->files.checkpoint, ".npz"); /* thrown away if the fit is interrupted */
   const ep_status st = ep_fit(model, info, points, u);
   if (st == EP_ERR_INTERRUPTED && !parts) unlink(u->files.checkpoint);
   u->files.resume[0] = '\0';
@@ -129,9 +129,7 @@ ep_status wide_start(wide_fit *f) {
 
 ep_status wide_train_from_start(wide_fit *f) {
   ep_opt_TEXT *init = &f->setup->net.init;
-  const char *folder = getenv("TMPDIR");
-  snprintf(*init, sizeof *init, "%s/eigenpair-%ld.start.npz", folder ? folder : "/tmp",
-           (long)getpid());
+  temporary(init, ".start.npz");
   ep_status st = ep_model_save(*init, &f->start);
   if (!st) st = fit(&f->model, &f->info, &f->points, f->setup, &f->start.net);
   unlink(*init);
@@ -289,6 +287,30 @@ ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z
   return ep_claim_note(r,
                        "Points on the unit sphere, delta 0.01, N(0, 1) weights, first layer not "
                        "scaled; kernels at 20 points, all outputs.");
+}
+
+/* ---- one quantity over widths: its law and its figure */
+
+static ep_status law_of(ep_power_law *law, bool *falls, ep_claim_result *r, ep_work *work,
+                        const wide_words *words, wide_measure *measure, const wide_setting *s,
+                        const wide_size *z, const ep_run_config *run) {
+  claim_curve c;
+  json_t *figure;
+  EP_TRY(wide_sweep(&c, 1, work, s, z, measure, NULL, run));
+  EP_TRY(wide_law(law, r, words->name, &c));
+  EP_TRY(wide_width_figure(&figure, r, words->name, words->title, words->alt, words->y));
+  EP_TRY(claim_draw(figure, "measured", NULL, &c, false));
+  *falls = law->high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
+  return wide_slope(figure, NULL, &c);
+}
+
+ep_status wide_law_check(ep_power_law *law, bool *falls, ep_claim_result *r,
+                         const wide_words *words, wide_measure *measure, const wide_setting *s,
+                         const wide_size *z, const ep_run_config *run) {
+  ep_work work = {0};
+  const ep_status st = law_of(law, falls, r, &work, words, measure, s, z, run);
+  ep_work_free(&work);
+  return st;
 }
 
 /* ---- drift of a column of the history */
