@@ -288,6 +288,7 @@ static ep_status dynamics(dynamics_work *w, setup_dynamics *s, int argc, char **
   if (matrix) EP_TRY(read_square(&w->C, s->files.matrix));
   else EP_TRY(ep_points_load(&w->points, &s->data, &s->pair, "triplet", &s->run));
   EP_TRY(check_sizes(w, s));
+  EP_TRY(make_report_folder(s->files.report));
   EP_TRY(ep_dynamics_run(&w->d, &s->dynamics, &s->descent, matrix ? &w->C : NULL,
                          matrix ? NULL : &w->points, s->files.q0[0] ? &w->q0 : NULL,
                          (uint64_t)s->run.seed));

@@ -299,6 +299,7 @@ ep_status cmd_learnability(int argc, char **argv) {
   ep_status st = s.learn.kernel_matrix[0] ? matrix_domain(&w, &s) : data_domain(&w, &s);
   if (!st) st = read_target(&w, &s);
   if (!st) st = read_trains(&w, &s);
+  if (!st) st = make_report_folder(s.learn.report);
   if (!st) st = learn(&w, &s);
   if (!st) st = learn_report(&w, &s, groups, argc, argv);
   release(&w);

@@ -220,7 +220,8 @@ ep_status cmd_optima(int argc, char **argv) {
   terminal_attach(&s.run, s.cli.progress);
   ep_watch(&s.run);
   EP_TRY(load(&layer, &s));
-  ep_status st = ep_optima_find(&optima, &layer, &s.optima, &s.run);
+  ep_status st = make_report_folder(s.files.report);
+  if (!st) st = ep_optima_find(&optima, &layer, &s.optima, &s.run);
   if (!st) {
     st = report(&s, &layer, &optima, argc, argv);
     ep_optima_free(&optima);

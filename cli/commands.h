@@ -66,6 +66,8 @@ const char *shell_word(char out[2100], const char *path);
 /* The command line (argv[0] is the subcommand), to be copied. */
 void command_line(char text[4096], int argc, char **argv);
 
+/* Makes the folder of --report (empty: none), so that a bad one is known before the work and not after it. */
+ep_status make_report_folder(const char *folder);
 /* FOLDER/report.html: one section about a result, which has its `config` for settings. Takes over section (NULL: out of
  * memory); result stays the caller's. */
 ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,

@@ -89,6 +89,13 @@ void print_count(FILE *to, double n) {
   }
 }
 
+ep_status make_report_folder(const char *folder) {
+  char figures[1100];
+  if (!folder[0]) return EP_OK;
+  snprintf(figures, sizeof figures, "%s/figures", folder);
+  return ep_folder_make(figures);
+}
+
 ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
                      int argc, char **argv) {
   static char line[4096];

@@ -132,6 +132,16 @@ def test_odd_figures_are_drawn(good, tmp_path):
         assert svg.startswith("<svg") and not any(w in svg for w in ("NaN", "undefined", "Infinity")), f
 
 
+@pytest.mark.parametrize("args", [["dynamics", "--data", "moons"], ["learnability", "--data", "cube:5"],
+                                  ["optima", "--data", "summation:8,4000,0.38", "--starts", 1000000]])
+def test_report_that_cannot_be_made(ep, tmp_path, args):
+    """A file where the folder should be: one line before the work (the last one would take hours), the file untouched."""
+    (tmp_path / "taken").write_text("mine")
+    code, out, err = ep(*args, "--report", "taken", timeout=30)
+    assert code and out == "" and err.count("\n") == 1 and "taken" in err
+    assert (tmp_path / "taken").read_text() == "mine"
+
+
 @pytest.mark.parametrize("args, title, figures", [
     (["dynamics", "--data", "moons", "--outputs", 2, "--time", 10, "--compare"], "Linear self-supervised dynamics",
      {"loss", "spans"}),
