@@ -1,7 +1,9 @@
 #include "commands.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const command commands[] = {
     {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
@@ -60,7 +62,15 @@ static bool wants_help(int argc, char **argv) {
   return false;
 }
 
+/* OpenMP reads when it is loaded how long its threads spin before they sleep; by default so long that one busy process
+ * beside us costs a factor of ten. Unless the user has chosen, the program starts itself again with a short spin. */
+static void wait_asleep(char **argv) {
+  if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
+  if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
+}
+
 int main(int argc, char **argv) {
+  wait_asleep(argv);
   if (argc < 2) return help(NULL);
   if (strcmp(argv[1], "--version") == 0) return printf("eigenpair %s\n", ep_version()), finish(0);
   const bool asks = strcmp(argv[1], "help") == 0;

@@ -13,3 +13,9 @@ EP_REAL_FN(void, ep_loop_symmetrise, const ep_mat *A); /* A <- (A + A') / 2 */
 EP_REAL_FN(void, ep_loop_skinny, const ep_mat *C, const ep_mat *A, const ep_mat *B); /* C = A B' */
 /* A_ij *= sum_z G_iz B_zj, for few z; serial */
 EP_REAL_FN(void, ep_loop_times_product, const ep_mat *A, const ep_mat *G, const ep_mat *B);
+
+/* ---- skinny_real.c: serial; equal columns of B give equal columns of C */
+EP_REAL_FN(void, ep_skinny_mul, const ep_mat *C, double alpha, const ep_mat *A, const ep_mat *B,
+           double beta); /* C = alpha A B + beta C */
+EP_REAL_FN(void, ep_skinny_mul_t, const ep_mat *C, double alpha, const ep_mat *A, const ep_mat *B,
+           double beta); /* C = alpha A'B + beta C */

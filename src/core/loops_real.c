@@ -1,4 +1,5 @@
 #include "core/loops.h"
+#include "core/threads.h"
 
 #include <math.h>
 
@@ -12,8 +13,6 @@ typedef struct {
 
 static ptrdiff_t pieces_a_row(const ep_mat *A) { return (A->cols + PIECE - 1) / PIECE; }
 static ptrdiff_t pieces(const ep_mat *A) { return A->rows * pieces_a_row(A); }
-static int worth_threads(const ep_mat *A) { return A->rows * A->cols > 8 * PIECE; }
-
 static piece piece_at(const ep_mat *A, ptrdiff_t p) {
   const ptrdiff_t row = p / pieces_a_row(A), col = p % pieces_a_row(A) * PIECE;
   return (piece){row, col, A->cols - col < PIECE ? A->cols - col : PIECE};
@@ -44,7 +43,7 @@ static double sum_pieces(double (*f)(const ep_mat *, const ep_mat *, piece), con
                          const ep_mat *B) {
   double part[GROUPS] = {0}, total = 0;
   const ptrdiff_t n = pieces(A);
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
   for (int g = 0; g < GROUPS; g++)
     for (ptrdiff_t p = n * g / GROUPS; p < n * (g + 1) / GROUPS; p++)
       part[g] += f(A, B, piece_at(A, p));
@@ -60,7 +59,7 @@ double R(ep_loop_distance2)(const ep_mat *A, const ep_mat *B) {
 double R(ep_loop_max)(const ep_mat *A) {
   double top = 0;
   int nan = 0;
-#pragma omp parallel for schedule(static) reduction(max : top, nan) if (worth_threads(A))
+#pragma omp parallel for schedule(static) reduction(max : top, nan) if (ep_worth_entries(A))
   for (ptrdiff_t k = 0; k < pieces(A); k++) {
     const piece p = piece_at(A, k);
     const real *a = at(A, p.row, p.col);
@@ -76,7 +75,7 @@ double R(ep_loop_max)(const ep_mat *A) {
 /* y_ij += a x_ij */
 void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
   const real c = (real)a;
-#pragma omp parallel for schedule(static) if (worth_threads(Y))
+#pragma omp parallel for schedule(static) if (ep_worth_entries(Y))
   for (ptrdiff_t k = 0; k < pieces(Y); k++) {
     const piece p = piece_at(Y, k);
     real *restrict y = at(Y, p.row, p.col);
@@ -87,7 +86,7 @@ void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
 }
 
 void R(ep_loop_fill)(const ep_mat *A, double x) {
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
   for (ptrdiff_t k = 0; k < pieces(A); k++) {
     const piece p = piece_at(A, k);
     real *a = at(A, p.row, p.col);
@@ -96,7 +95,7 @@ void R(ep_loop_fill)(const ep_mat *A, double x) {
 }
 
 void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
-#pragma omp parallel for schedule(static) if (worth_threads(to))
+#pragma omp parallel for schedule(static) if (ep_worth_entries(to))
   for (ptrdiff_t k = 0; k < pieces(to); k++) {
     const piece p = piece_at(to, k);
     real *y = at(to, p.row, p.col);
@@ -113,7 +112,7 @@ void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
 /* g_ji = g_ij for j > i, in tiles that stay in cache */
 void R(ep_loop_mirror)(const ep_mat *G) {
   enum { TILE = 32 };
-#pragma omp parallel for schedule(dynamic, 4) if (worth_threads(G))
+#pragma omp parallel for schedule(dynamic, 4) if (ep_worth_entries(G))
   for (ptrdiff_t i0 = 0; i0 < G->rows; i0 += TILE)
     for (ptrdiff_t j0 = 0; j0 <= i0; j0 += TILE)
       for (ptrdiff_t i = i0; i < i0 + TILE && i < G->rows; i++)
@@ -122,7 +121,7 @@ void R(ep_loop_mirror)(const ep_mat *G) {
 
 void R(ep_loop_symmetrise)(const ep_mat *A) {
   enum { TILE = 32 };
-#pragma omp parallel for schedule(dynamic, 4) if (worth_threads(A))
+#pragma omp parallel for schedule(dynamic, 4) if (ep_worth_entries(A))
   for (ptrdiff_t i0 = 0; i0 < A->rows; i0 += TILE)
     for (ptrdiff_t j0 = 0; j0 <= i0; j0 += TILE)
       for (ptrdiff_t i = i0; i < i0 + TILE && i < A->rows; i++)
@@ -145,7 +144,7 @@ static void skinny_tile(real out[8], const real *restrict a0, const real *restri
 }
 
 void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
   for (ptrdiff_t i = 0; i < A->rows; i += 2) {
     const ptrdiff_t second = i + 1 < A->rows ? i + 1 : i;
     for (ptrdiff_t j = 0; j < B->rows; j += 4) {

@@ -3,6 +3,7 @@
  * The inner function keeps a tile of 6 x 16 sums (double: 6 x 8) in registers; per listed column it loads one
  * row of B and six numbers of L. Cost: the dense product's times the share of listed columns. */
 #include "core/packed.h"
+#include "core/threads.h"
 
 #include <omp.h>
 #include <string.h>
@@ -90,6 +91,10 @@ static split share_out(ptrdiff_t cols, ptrdiff_t row_panels) {
   return s;
 }
 
+static bool worth_threads(const ep_side *L, ptrdiff_t cols) {
+  return ep_worth_threads(2. * MR * (double)L->start[L->panels * L->chunks] * (double)cols);
+}
+
 /* first panel of a group: groups have equal numbers of entries, not of panels (the order puts sparse rows first) */
 static ptrdiff_t group_start(const ep_side *L, ptrdiff_t group, ptrdiff_t groups) {
   const ptrdiff_t want = L->start[L->panels] * group / groups;
@@ -120,7 +125,7 @@ static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptr
 void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
                        void *scratch) {
   const split s = share_out(V->rows, L->panels);
-#pragma omp parallel for schedule(dynamic) if (s.blocks * s.groups > 1)
+#pragma omp parallel for schedule(dynamic) if (worth_threads(L, V->rows))
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = smaller(s.width, (V->rows - j0 + NR - 1) / NR);
@@ -160,7 +165,7 @@ static void store_transposed(const ep_mat *G, double alpha, const real *C, const
 void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
                        double beta, void *scratch) {
   const split s = share_out(B->cols, L->panels);
-#pragma omp parallel for schedule(dynamic) if (s.blocks * s.groups > 1)
+#pragma omp parallel for schedule(dynamic) if (worth_threads(L, B->cols))
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = smaller(s.width, (B->cols - j0 + NR - 1) / NR);

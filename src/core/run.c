@@ -39,7 +39,6 @@ ep_status ep_run_start(const ep_run_config *run) {
   if (!usual) usual = omp_get_max_threads();
   const int threads = run->threads > 0 ? (int)run->threads : usual;
   omp_set_num_threads(threads);
-  openblas_set_num_threads(threads);
   return EP_OK;
 }
 

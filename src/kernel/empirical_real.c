@@ -1,10 +1,11 @@
+#include "core/threads.h"
 #include "kernel/empirical.h"
 
 #include <stdbool.h>
 
 void R(ep_ntk_top)(const ep_mat *B, double c, const ep_mat *Wt, const ep_mat *S) {
   const real k = (real)c;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(B))
   for (ptrdiff_t r = 0; r < B->rows; r++) {
     real *restrict b = at(B, r, 0);
     const real *restrict w = at(Wt, r / S->rows, 0);
@@ -14,7 +15,7 @@ void R(ep_ntk_top)(const ep_mat *B, double c, const ep_mat *Wt, const ep_mat *S)
 }
 
 void R(ep_ntk_mask)(const ep_mat *B, const ep_mat *S) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(B))
   for (ptrdiff_t r = 0; r < B->rows; r++) {
     real *restrict b = at(B, r, 0);
     const real *restrict s = at(S, r % S->rows, 0);
@@ -23,7 +24,7 @@ void R(ep_ntk_mask)(const ep_mat *B, const ep_mat *S) {
 }
 
 void R(ep_ntk_add_full)(const ep_mat *K, double c, const ep_mat *H, const ep_mat *T, ptrdiff_t z) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(K))
   for (ptrdiff_t x = 0; x < H->rows; x++)
     for (ptrdiff_t i = 0; i < z; i++) {
       const real *restrict t = at(T, i * H->rows + x, 0);
@@ -36,7 +37,7 @@ void R(ep_ntk_add_full)(const ep_mat *K, double c, const ep_mat *H, const ep_mat
 
 void R(ep_ntk_add_one)(const ep_mat *K, double c, const ep_mat *H, const ep_mat *T, ptrdiff_t z,
                        ptrdiff_t i) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(K))
   for (ptrdiff_t x = 0; x < H->rows; x++)
     for (ptrdiff_t y = 0; y < H->cols; y++)
       *at(K, x, y * z + i) += (real)c * *at(H, x, y) * *at(T, x, y);
@@ -44,7 +45,7 @@ void R(ep_ntk_add_one)(const ep_mat *K, double c, const ep_mat *H, const ep_mat 
 
 void R(ep_ntk_add_last)(const ep_mat *K, double c, const ep_mat *H, ptrdiff_t entries,
                         ptrdiff_t step) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(K))
   for (ptrdiff_t x = 0; x < H->rows; x++)
     for (ptrdiff_t y = 0; y < H->cols; y++)
       for (ptrdiff_t e = 0; e < entries; e += step)
@@ -54,7 +55,7 @@ void R(ep_ntk_add_last)(const ep_mat *K, double c, const ep_mat *H, ptrdiff_t en
 /* rows = cols = z for the full layout; 1 x entries otherwise, where nothing is transposed */
 void R(ep_ntk_mirror)(const ep_mat *K, ptrdiff_t rows, ptrdiff_t cols) {
   const ptrdiff_t n = K->rows, entries = rows * cols;
-#pragma omp parallel for schedule(dynamic, 8)
+#pragma omp parallel for schedule(dynamic, 8) if (ep_worth_entries(K))
   for (ptrdiff_t y = 1; y < n; y++)
     for (ptrdiff_t x = 0; x < y; x++) {
       const real *from = at(K, x, y * entries);
@@ -66,7 +67,7 @@ void R(ep_ntk_mirror)(const ep_mat *K, ptrdiff_t rows, ptrdiff_t cols) {
 
 void R(ep_ntk_full_apply)(const ep_mat *F, const ep_mat *K, const ep_mat *Y) {
   const ptrdiff_t z = Y->cols;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(K))
   for (ptrdiff_t x = 0; x < F->rows; x++)
     for (ptrdiff_t i = 0; i < z; i++) {
       real sum = 0;
@@ -108,11 +109,11 @@ static void add_product(const ep_mat *WW, ptrdiff_t row, const ep_mat *Wt, ptrdi
 
 void R(ep_ntk_products_of_w)(const ep_mat *Wt, const ep_mat *WW, const ep_mat *W) {
   const ptrdiff_t z = W->cols;
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(W))
   for (ptrdiff_t i = 0; i < z; i++)
     for (ptrdiff_t m = 0; m < W->rows; m++) *at(Wt, i, m) = *at(W, m, i);
   const bool pairs = WW->rows == z * (z + 1) / 2 && z > 1;
-#pragma omp parallel for schedule(dynamic) if (WW->rows > 1)
+#pragma omp parallel for schedule(dynamic) if (ep_worth_entries(WW))
   for (ptrdiff_t i = 0; i < z; i++)
     for (ptrdiff_t j = i; j < (pairs ? z : i + 1); j++) {
       const ptrdiff_t row = pairs ? i * z - i * (i - 1) / 2 + (j - i) : WW->rows == 1 ? 0 : i;

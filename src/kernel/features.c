@@ -1,4 +1,5 @@
 /* The table of feature maps, and what all of them share. */
+#include "core/threads.h"
 #include "kernel/features.h"
 
 #include <math.h>
@@ -103,7 +104,7 @@ double ep_features_scratch(const ep_features *f, ep_precision prec) {
 /* psi = phi / (|phi| + sqrt(M) delta), or M^{-1/2} phi */
 static void scale_rows(const ep_mat *Psi, ep_psi psi) {
   const double root = sqrt((double)Psi->cols);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(Psi))
   for (ptrdiff_t i = 0; i < Psi->rows; i++) {
     const ep_mat row = ep_mat_rows(Psi, i, 1);
     const double norm = psi.cosine ? sqrt(ep_mat_norm2(&row)) + root * psi.delta : root;

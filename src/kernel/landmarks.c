@@ -3,6 +3,7 @@
  *   psi(x) = L^{-1} kappa(X_L, x),   psi(x)'psi(y) = kappa(x, X_L) kappa(X_L, X_L)^{-1} kappa(X_L, y)
  *
  * which is kappa(x, y) for x among the landmarks, and falls short of kappa(x, x) by what they do not explain. */
+#include "core/threads.h"
 #include "core/mem.h"
 #include "kernel/features.h"
 
@@ -10,7 +11,7 @@
 
 /* K <- K / ((sqrt L(x, x) + delta) (sqrt L(y, y) + delta)) */
 static void divide(const ep_mat *K, const double *x, const double *y, double delta) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(K))
   for (ptrdiff_t i = 0; i < K->rows; i++)
     for (ptrdiff_t j = 0; j < K->cols; j++)
       *ep_d(K, i, j) /= (sqrt(x[i]) + delta) * (sqrt(y[j]) + delta);

@@ -5,6 +5,7 @@
  *   dual    G = Psi Psi' = RR' by pivoted Cholesky, R'SR z = lambda z, y = S R z / lambda, w = Psi'y
  *
  * All three give the same answer; the cost model below chooses. */
+#include "core/threads.h"
 #include "method/closed.h"
 
 #include "core/mem.h"
@@ -45,7 +46,7 @@ static ep_status new_gathering(gathering *g, ep_work *work, const ep_features *m
 static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat x = ep_mat_rows(&g->x, 0, n);
   if (!ep_psi_rows_all_kept(rows)) return ep_psi_rows_gather(H, rows->map, rows->X, g->point, &x);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
   for (ptrdiff_t i = 0; i < n; i++) {
     const ep_mat to = ep_mat_rows(H, i, 1), from = ep_mat_rows(&rows->kept, g->point[i], 1);
     ep_mat_copy(&to, &from);
@@ -57,7 +58,7 @@ static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptr
 static ep_status add_partners(gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat H = ep_mat_rows(&g->H, 0, n);
   EP_TRY(some_rows(&H, g, rows, n));
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(&H))
   for (ptrdiff_t i = 0; i < n;
        i++) /* partners of one anchor stand together, each in one chunk of rows */
     if (i == 0 || g->row[i] != g->row[i - 1])
@@ -218,7 +219,7 @@ typedef struct {
 } dual_operator;
 
 static void permute(const ep_mat *to, const ep_mat *from, const ptrdiff_t *pivot, bool back) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(from))
   for (ptrdiff_t i = 0; i < from->rows; i++) {
     const ep_mat a = ep_mat_rows(to, back ? i : pivot[i], 1);
     const ep_mat b = ep_mat_rows(from, back ? pivot[i] : i, 1);

@@ -1,4 +1,5 @@
 /* Rows of features, made in blocks, kept as far as memory allows. */
+#include "core/threads.h"
 #include "method/closed.h"
 
 enum { BLOCK = 512 };
@@ -37,7 +38,7 @@ ep_status ep_psi_rows_get(ep_mat *out, ep_psi_rows *r, ptrdiff_t first) {
 
 ep_status ep_psi_rows_gather(const ep_mat *H, const ep_features *map, const ep_mat *X,
                              const ptrdiff_t *index, const ep_mat *x) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(x))
   for (ptrdiff_t i = 0; i < x->rows; i++) {
     const ep_mat to = ep_mat_rows(x, i, 1), from = ep_mat_rows(X, index[i], 1);
     ep_mat_copy(&to, &from);

@@ -6,6 +6,7 @@
  *
  * both centred by the mean over all views. A group is an anchor and its positives. With B + r I = LL' it is the
  * eigenproblem of L^{-1} A L'^{-1}, w = L'^{-1} v. */
+#include "core/threads.h"
 #include "core/mem.h"
 #include "method/closed.h"
 #include "method/methods.h"
@@ -45,7 +46,7 @@ static ptrdiff_t next_block(sums *m, ptrdiff_t *views, const ep_pairs *p, ptrdif
 /* G_group += H_view; views of a group stand together */
 static void add_groups(const ep_mat *G, const ep_mat *H, const ptrdiff_t *group) {
   ep_mat_fill(G, 0);
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
   for (ptrdiff_t i = 0; i < H->rows; i++)
     if (i == 0 || group[i] != group[i - 1])
       for (ptrdiff_t k = i; k < H->rows && group[k] == group[i]; k++) {
@@ -55,7 +56,7 @@ static void add_groups(const ep_mat *G, const ep_mat *H, const ptrdiff_t *group)
 }
 
 static void add_mean(double *mean, const ep_mat *G) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(G))
   for (ptrdiff_t j0 = 0; j0 < G->cols; j0 += 64)
     for (ptrdiff_t i = 0; i < G->rows; i++)
       for (ptrdiff_t j = j0; j < j0 + 64 && j < G->cols; j++) mean[j] += ep_get(G, i, j);
@@ -79,7 +80,7 @@ static ep_status accumulate(sums *m, const ep_features *map, const ep_points *po
 
 /* A = (S - B) / pairs - mm', B = B / views - mm' */
 static void centre(const ep_mat *A, const ep_mat *B, const sums *m) {
-#pragma omp parallel for schedule(static)
+#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
   for (ptrdiff_t i = 0; i < A->rows; i++)
     for (ptrdiff_t j = i; j < A->cols; j++) {
       const double b = ep_get(&m->B, i, j), s = ep_get(&m->S, i, j), mm = m->mean[i] * m->mean[j];

@@ -13,6 +13,7 @@
  * skinny products with W (M x Z) go tile by tile, so that phi(A_L) never leaves the cache. */
 #include "core/loops.h"
 #include "core/mem.h"
+#include "core/threads.h"
 
 #include <eigenpair/network.h>
 #include <math.h>
@@ -58,8 +59,10 @@ static ep_mat tile(const ep_stream *s, ptrdiff_t rows, ptrdiff_t cols) {
   return t;
 }
 
-/* Threads are worth waking for more than this many entries. */
-static bool worth_threads(const ep_mat *A) { return A->rows * A->cols > 20000; }
+/* an activation and a few products an entry */
+static bool worth_threads(const ep_mat *A) {
+  return ep_worth_threads(20. * (double)A->rows * (double)A->cols);
+}
 
 /* H = phi(A), rows shared out */
 static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
@@ -101,6 +104,15 @@ static void add_norms(double *norm2, const ep_mat *H) {
   }
 }
 
+/* C = alpha op(A) B + beta C for a tile: with few outputs by loops that treat all of them alike, else by BLAS */
+enum { FEW_OUTPUTS = 64 };
+static void mul_outputs(const ep_mat *C, double alpha, const ep_mat *A, ep_trans t, const ep_mat *B,
+                        double beta) {
+  if (C->cols > FEW_OUTPUTS) ep_mat_mul(C, alpha, A, t, B, EP_N, beta);
+  else if (t == EP_N) EP_PICK(C->prec, ep_skinny_mul)(C, alpha, A, B, beta);
+  else EP_PICK(C->prec, ep_skinny_mul_t)(C, alpha, A, B, beta);
+}
+
 static void scale_row(const ep_mat *A, ptrdiff_t i, double c) {
   for (ptrdiff_t j = 0; j < A->cols; j++) ep_set(A, i, j, c * ep_get(A, i, j));
 }
@@ -119,7 +131,7 @@ static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c,
       if (norm && j == 0)
         for (ptrdiff_t k = 0; k < n; k++) norm[i + k] = 0;
       if (norm) add_norms(norm + i, &h);
-      ep_mat_mul(&f, c, &h, EP_N, &w, EP_N, j > 0);
+      mul_outputs(&f, c, &h, EP_N, &w, j > 0);
     }
     for (ptrdiff_t k = 0; norm && k < n; k++) norm[i + k] = sqrt(norm[i + k]);
   }
@@ -141,7 +153,7 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
       const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
       const ep_mat h = tile(s, n, m);
       ep_activation_values(&h, &s->shape.phi, &a);
-      ep_mat_mul(&dw, 1, &h, EP_T, &g, EP_N, 1);
+      mul_outputs(&dw, 1, &h, EP_T, &g, 1);
       ep_activation_slopes(&a, &s->shape.phi, &a);
       if (pull) multiply_scaled(&h, pull + i, &a);
       EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
@@ -261,7 +273,12 @@ static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
   const ep_mat A = ep_mat_rows(top_layer(s), 0, n);
   outputs(dF, NULL, s, c, &A, &direction->W);
   hidden_back(&A, &s->shape.phi, &dA);
-  ep_mat_mul(dF, c, &A, EP_N, &net->W, EP_N, 1);
+#pragma omp parallel for schedule(static) if (worth_threads(&A))
+  for (ptrdiff_t i = 0; i < n; i += TILE_ROWS) {
+    const ptrdiff_t rows = smaller(TILE_ROWS, n - i);
+    const ep_mat a = ep_mat_rows(&A, i, rows), f = ep_mat_rows(dF, i, rows);
+    mul_outputs(&f, c, &a, EP_N, &net->W, 1);
+  }
   s->loaded = -1;
 }
 

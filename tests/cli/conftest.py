@@ -36,12 +36,10 @@ def call(tmp_path):
 
 @pytest.fixture(scope="module")
 def run_in():
-    """Runs the program in a folder, for work that many tests look at, with both cores to itself
-    -> (exit code, standard output, standard error)."""
+    """Runs the program in a folder, for work that many tests look at -> (exit code, standard output, standard error)."""
 
     def run(folder, *args, timeout=900):
         how = how_to_call(folder, *args)
-        how["env"]["OMP_WAIT_POLICY"] = "active"
         done = subprocess.run(**how, capture_output=True, text=True, timeout=timeout)
         return Result(done.returncode, done.stdout, done.stderr)
 

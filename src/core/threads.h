@@ -1,0 +1,10 @@
+#pragma once
+/* When to wake other threads: waking and joining them costs some microseconds alone, and far more beside other work. */
+#include <eigenpair/matrix.h>
+#include <stdbool.h>
+
+static inline bool ep_worth_threads(double operations) { return operations > 2e6; }
+/* for a loop over the entries of A: reading one takes longer than an operation */
+static inline bool ep_worth_entries(const ep_mat *A) {
+  return ep_worth_threads(4. * (double)A->rows * (double)A->cols);
+}
