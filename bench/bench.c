@@ -44,9 +44,13 @@ int main(int argc, char **argv) {
       if (strcmp(argv[i], benches[b].name) == 0) chosen[b] = any = true;
   }
   const ep_run_config run = ep_run_default();
-  bench_must(ep_run_start(&run));
+  ep_run *work;
+  bench_must(ep_run_new(&work, &run));
+  const ep_run_scope outside = ep_run_enter(work);
   printf("eigenpair %s, %d threads\n\n", ep_version(), ep_run_threads());
   for (int b = 0; b < BENCHES; b++)
     if (chosen[b] || !any) benches[b].run(peers);
+  ep_run_leave(&outside);
+  ep_run_free(work);
   return 0;
 }

@@ -45,7 +45,7 @@ static double product_seconds(double anchors) {
 static point measure(long anchors, const char *memory) {
   static ep_setup s;
   ep_points p;
-  ep_model model;
+  ep_model *model;
   ep_fit_info info;
   point out;
   make_setup(&s, "pca", anchors, memory);
@@ -54,12 +54,12 @@ static point measure(long anchors, const char *memory) {
   out.load = bench_now() - begin;
   ep_memory_peak_reset();
   begin = bench_now();
-  bench_must(ep_fit(&model, &info, &p, &s));
+  bench_must(ep_fit(NULL, &model, &info, &p, &s));
   out.seconds = bench_now() - begin;
   out.peak = (double)ep_memory_peak();
   printf("%8ld %8s %7.2f s %7.2f s %8.0f MiB  %-8s", anchors, memory, out.load, out.seconds,
          out.peak / 1048576, json_string_value(json_object_get(info.numbers, "path")));
-  ep_model_free(&model);
+  ep_model_free(model);
   ep_fit_info_free(&info);
   ep_points_free(&p);
   out.product = product_seconds((double)anchors);
@@ -163,7 +163,7 @@ static void bench_peers(const char *peers) {
   static const char *const names[] = {"a.npy",    "p.npy",     "n.npy",
                                       "init.npz", "model.npz", "program"};
   ep_points p;
-  ep_model model = {0};
+  ep_model *model = NULL;
   const ssize_t length = readlink("/proc/self/exe", program, sizeof program - 20);
   if (!mkdtemp(folder) || length < 0) return;
   program[length] = '\0';
@@ -176,9 +176,13 @@ static void bench_peers(const char *peers) {
   write_rows(folder, names[0], &p, p.pairs.anchor, N, 1);
   write_rows(folder, names[1], &p, p.pairs.partner, N, 2);
   write_rows(folder, names[2], &p, p.pairs.partner + 1, N, 2);
-  bench_must(ep_net_start(&model.net, &s.net, p.X.cols, 0, EP_SINGLE));
-  bench_must(ep_model_save(path[3], &model));
-  ep_model_free(&model);
+  strcpy(s.fit.method, "gd"); /* no epochs: its start */
+  s.fit.epochs = 0;
+  ep_fit_info info;
+  bench_must(ep_fit(NULL, &model, &info, &p, &s));
+  ep_fit_info_free(&info);
+  bench_must(ep_model_save(path[3], model));
+  ep_model_free(model);
   ep_points_free(&p);
   const char *const ours[] = {program,  "fit",         "--method", "pca",         "--anchors",
                               path[0],  "--positives", path[1],    "--negatives", path[2],

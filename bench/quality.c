@@ -96,7 +96,7 @@ static void closed(labelled *d, const char *data, long samples, const char *cons
   static ep_setup s;
   ep_option_group groups[EP_SETUP_GROUPS + 1];
   ep_points points;
-  ep_model model;
+  ep_model *model;
   ep_fit_info info;
   char name[200] = "";
   double probing;
@@ -115,14 +115,14 @@ static void closed(labelled *d, const char *data, long samples, const char *cons
   double begin = bench_now();
   bench_must(ep_points_load(&points, &s.data, &s.pair,
                             ep_method_takes_views(s.fit.method) ? "positives" : "triplet", &s.run));
-  bench_must(ep_fit(&model, &info, &points, &s));
+  bench_must(ep_fit(NULL, &model, &info, &points, &s));
   const double fit = bench_now() - begin;
   begin = bench_now();
-  bench_must(ep_model_embed(&d->A, &model, &d->train.X, 4e9));
-  bench_must(ep_model_embed(&d->B, &model, &d->test.X, 4e9));
+  bench_must(ep_model_embed(NULL, &d->A, model, &d->train.X));
+  bench_must(ep_model_embed(NULL, &d->B, model, &d->test.X));
   const double embed = bench_now() - begin, accuracy = probe(&probing, &d->A, &d->B, d);
   row(name, fit, embed, probing, accuracy);
-  ep_model_free(&model);
+  ep_model_free(model);
   ep_fit_info_free(&info);
   ep_points_free(&points);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <eigenpair/stream.h>
 
 enum { WIDTHS = 3, ROUNDS = 7, MOST_EPOCHS = 4096 };
 static const long widths[WIDTHS] = {100, 1000, 10000};
@@ -41,19 +42,21 @@ static void tick(void *user, const char *what, double done, double total) {
 }
 
 static double time_epochs(timing *out, const ep_points *p, ep_setup *s) {
-  ep_model model;
+  ep_model *model;
   ep_fit_info info;
   double gap[MOST_EPOCHS];
-  s->run.progress = tick;
+  ep_run *const run = ep_run_current();
+  ep_run_set_hooks(run, &(ep_run_hooks){.progress = tick});
   ticked = 0;
   const double before = (double)ep_memory_current();
   ep_memory_peak_reset();
-  bench_must(ep_fit(&model, &info, p, s));
+  bench_must(ep_fit(NULL, &model, &info, p, s));
+  ep_run_set_hooks(run, NULL);
   out->memory = (double)ep_memory_peak() - before;
-  const double parameters = (double)ep_net_parameters(&model.net.shape);
+  const double parameters = (double)ep_net_parameters(&ep_model_net(model)->shape);
   out->theory = sizeof(float) * (2 * parameters + (double)info.block * (double)s->net.width);
   ep_fit_info_free(&info);
-  ep_model_free(&model);
+  ep_model_free(model);
   for (int i = 1; i < ticked; i++) gap[i - 1] = ticks[i] - ticks[i - 1];
   return bench_median(gap, ticked - 1);
 }

@@ -101,7 +101,7 @@ static void print_result(const setup_compare *s, const json_t *result) {
     const json_t *v = json_object_get(verdict, names[k][0]);
     if (v) printf("%s: %s\n", names[k][1], json_string_value(json_object_get(v, "words")));
   }
-  printf("report: %s/report.html\n", s->out.out);
+  print_report("report: ", s->out.out);
 }
 
 static ep_status write_report(const setup_compare *s, const json_t *result, const char *line) {
@@ -127,9 +127,7 @@ ep_status cmd_compare(int argc, char **argv) {
   EP_CHECK(s.out.out[0], EP_ERR_ARG, "--out is empty; give the report a folder");
   EP_CHECK(!s.base.net.init[0], EP_ERR_ARG,
            "compare draws its own starts: --init does not go with it");
-  EP_TRY(ep_run_start(&s.base.run));
-  terminal_attach(&s.base.run, s.cli.progress);
-  ep_watch(&s.base.run);
+  EP_TRY(work_begin(&s.base.run, s.cli.progress));
   EP_TRY(ep_compare(&result, &s.compare, &s.base, s.out.out));
   command_line(line, argc, argv);
   ep_status st = write_report(&s, result, line);

@@ -250,6 +250,6 @@ ep_status cmd_data(int argc, char **argv) {
     EP_CHECK(strlen(words[1]) < sizeof s.data.data, EP_ERR_ARG, "the name is too long");
     strcpy(s.data.data, words[1]);
   }
-  EP_TRY(ep_run_start(&s.run));
+  EP_TRY(work_begin(&s.run, false));
   return dispatch(&s, words[0]);
 }

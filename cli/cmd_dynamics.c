@@ -255,7 +255,7 @@ static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, bool u
   terminal_clear();
   if (s->cli.json) return print_json(result_json(s, d));
   print_summary(s, d);
-  if (s->files.report[0]) printf("report   %s/report.html\n", s->files.report);
+  if (s->files.report[0]) print_report("report   ", s->files.report);
   return EP_OK;
 }
 
@@ -319,9 +319,7 @@ ep_status cmd_dynamics(int argc, char **argv) {
   const char *const outputs[] = {s.files.out, s.files.trajectory, s.files.basis,
                                  s.files.embed[0] ? s.files.embedding : "", NULL};
   EP_TRY(check_outputs(outputs));
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
-  ep_watch(&s.run);
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = dynamics(&w, &s, argc, argv);
   ep_dynamics_free(&w.d);
   ep_points_free(&w.points);

@@ -51,26 +51,18 @@ static ep_status report(const setup_embed *s, const ep_mat *E) {
   return EP_OK;
 }
 
-/* The norm is that of the model's own features; kernels of infinite width have it already. */
-static ep_status normalise(ep_model *model, const char *path) {
-  EP_CHECK(!model->change.theta.data && (!model->Y.data || model->kappa), EP_ERR_ARG,
-           "%s: --normalise goes with networks and closed forms", path);
-  model->normalise = true;
-  return EP_OK;
-}
-
 static ep_status embed(setup_embed *s, const ep_model *model, ep_dataset *set, ep_mat *E) {
   EP_TRY(ep_dataset_load(set, &s->data, &s->run));
   const bool given = strcmp(s->data.scale, "auto") != 0;
-  if (given || !model->config ? ep_dataset_is_unit(set, &s->data) : model->unit)
+  if (given || !ep_model_config(model) ? ep_dataset_is_unit(set, &s->data)
+                                       : ep_model_is_unit(model))
     ep_scale_to_unit(&set->X);
   EP_CHECK(set->X.cols == ep_model_inputs(model), EP_ERR_SHAPE,
            "%s takes points of dimension %td, %s has %td", s->embed.model, ep_model_inputs(model),
            s->data.data, set->X.cols);
   EP_CHECK(!s->embed.labels_out[0] || set->labels, EP_ERR_INPUT, "%s has no labels", s->data.data);
   EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, ep_model_outputs(model)));
-  const double memory = ep_run_memory_left(&s->run);
-  EP_TRY(ep_model_embed(E, model, &set->X, memory));
+  EP_TRY(ep_model_embed(NULL, E, model, &set->X));
   EP_TRY(ep_npy_write(s->embed.out, E));
   if (s->embed.labels_out[0])
     EP_TRY(ep_npy_write_labels(s->embed.labels_out, set->labels, set->X.rows));
@@ -80,7 +72,7 @@ static ep_status embed(setup_embed *s, const ep_model *model, ep_dataset *set, e
 ep_status cmd_embed(int argc, char **argv) {
   static setup_embed s;
   ep_option_group groups[5];
-  ep_model model;
+  ep_model *model;
   ep_dataset set = {0};
   ep_mat E = {0};
   groups_of(groups, &s);
@@ -88,14 +80,12 @@ ep_status cmd_embed(int argc, char **argv) {
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
   EP_TRY(check_outputs(outputs));
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
-  ep_watch(&s.run);
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   EP_TRY(ep_model_load(&model, s.embed.model, ep_run_precision(&s.run)));
-  ep_status st = s.embed.normalise ? normalise(&model, s.embed.model) : EP_OK;
-  if (!st) st = embed(&s, &model, &set, &E);
+  ep_status st = s.embed.normalise ? ep_model_normalise(model) : EP_OK;
+  if (!st) st = embed(&s, model, &set, &E);
   ep_mat_free(&E);
   ep_dataset_free(&set);
-  ep_model_free(&model);
+  ep_model_free(model);
   return st;
 }

@@ -109,29 +109,17 @@ static void print_closed(const ep_setup *s, const ep_fit_info *info) {
          json_string_value(json_object_get(info->numbers, "path")), info->seconds);
 }
 
-static void print_map(const ep_setup *s, const ep_model *m, const char *activation) {
-  const ep_net_shape *n = &m->net.shape;
-  if (m->patches.F.data) {
-    printf(
-        "features %td filters of %td x %td pixels on a %td x %td grid: %td -> %td, %s precision\n",
-        m->patches.filters, m->patches.size, m->patches.size, m->patches.grid, m->patches.grid,
-        m->W.rows, m->W.cols, s->run.precision);
-  } else if (m->net.theta.data) {
-    printf("network  %td", n->inputs);
-    for (int l = 0; l < n->depth; l++) printf(" -> %td %s", n->width, activation);
-    printf(" -> %td, %s precision\n", n->outputs, s->run.precision);
-  } else {
-    printf("kernel   of infinite width, %ld hidden layers of %s, %td outputs, %s precision\n",
-           s->net.depth, activation, ep_model_outputs(m), s->run.precision);
-  }
+static void print_map(const ep_setup *s, const ep_model *m) {
+  char text[EP_DESCRIPTION];
+  ep_model_describe(text, m);
+  printf("%s, %s precision\n", text, s->run.precision);
 }
 
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   ep_objective objective;
   ep_objective_config config = s->objective;
-  ep_net_config net = s->net; /* the model's own settings say what a method made of the options */
-  if (ep_options_from_json(ep_objective_options, &config, m->config) ||
-      ep_options_from_json(ep_net_options, &net, m->config) ||
+  /* the model's own settings say what a method made of the options */
+  if (ep_options_from_json(ep_objective_options, &config, ep_model_config(m)) ||
       ep_objective_parse(&objective, &config))
     return; /* it was read once already */
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->pair.anchors);
@@ -139,7 +127,7 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
-  print_map(s, m, net.activation);
+  print_map(s, m);
   if (json_object_get(info->numbers, "path")) print_closed(s, info);
   else print_descent(s, info, ep_objective_similarity(&objective));
   print_spectrum(info->numbers);
@@ -201,16 +189,16 @@ static ep_status interrupted(const ep_setup *s) {
 
 static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
                      ep_points *points) {
-  ep_model model = {0};
+  ep_model *model = NULL;
   ep_fit_info info = {0};
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
   EP_TRY(ep_points_load(points, &setup->data, &setup->pair,
                         pairs_for(&objective, setup->fit.method), &setup->run));
-  ep_status st = ep_fit(&model, &info, points, setup);
-  if (!st) st = write_results(setup, own, cli, &model, &info);
+  ep_status st = ep_fit(NULL, &model, &info, points, setup);
+  if (!st) st = write_results(setup, own, cli, model, &info);
   if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);
-  ep_model_free(&model);
+  ep_model_free(model);
   ep_fit_info_free(&info);
   return st;
 }
@@ -222,9 +210,7 @@ ep_status cmd_fit(int argc, char **argv) {
   ep_points points = {0};
   EP_TRY(read_options(&setup, &own, &cli, argc, argv));
   EP_TRY(check_files(&setup));
-  EP_TRY(ep_run_start(&setup.run));
-  terminal_attach(&setup.run, cli.progress);
-  ep_watch(&setup.run);
+  EP_TRY(work_begin(&setup.run, cli.progress));
   const ep_status st = fit(&setup, &own, &cli, &points);
   ep_points_free(&points);
   return st;

@@ -293,9 +293,7 @@ ep_status cmd_learnability(int argc, char **argv) {
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.learn.out, NULL};
   EP_TRY(check_outputs(outputs));
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
-  ep_watch(&s.run); /* nothing to resume: what is asked for is all or nothing */
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   ep_status st = s.learn.kernel_matrix[0] ? matrix_domain(&w, &s) : data_domain(&w, &s);
   if (!st) st = read_target(&w, &s);
   if (!st) st = read_trains(&w, &s);

@@ -60,36 +60,49 @@ void help_ntk(FILE *to) {
 
 /* ---- networks and points */
 
-/* The network of --init (with the activation it was made with, unless the flags say otherwise), or of --width
- * and --seed. */
-static ep_status read_network(ep_model *model, const setup_ntk *s, const char *path,
-                              ptrdiff_t inputs) {
-  const ep_precision prec = ep_run_precision(&s->run);
-  if (!*path) return ep_net_start(&model->net, &s->net, inputs, (uint64_t)s->run.seed, prec);
-  EP_TRY(ep_model_load(model, path, prec));
-  EP_CHECK(model->net.theta.data, EP_ERR_INPUT, "%s: holds no network", path);
-  EP_CHECK(inputs == 0 || model->net.shape.inputs == inputs, EP_ERR_SHAPE,
-           "%s: its network takes points of dimension %td, %s has %td", path,
-           model->net.shape.inputs, s->data.data, inputs);
-  if (s->net.input_scale) model->net.shape.input_scale = 1 / sqrt((double)model->net.shape.inputs);
-  if (!s->own_activation) return EP_OK;
-  return ep_activation_parse(&model->net.shape.phi, s->net.activation);
+/* A network of a file, or one that was drawn. */
+typedef struct {
+  ep_model *model; /* of the file; NULL: drawn */
+  ep_net drawn;
+  ep_net *net; /* NULL: none yet */
+} network;
+
+static void free_network(network *n) {
+  ep_model_free(n->model);
+  ep_net_free(&n->drawn);
 }
 
+/* of --init, with the activation it was made with, unless the flags say otherwise */
+static ep_status read_network(network *n, const setup_ntk *s, const char *path) {
+  EP_TRY(ep_model_load(&n->model, path, ep_run_precision(&s->run)));
+  n->net = ep_model_net(n->model);
+  EP_CHECK(n->net, EP_ERR_INPUT, "%s: holds no network", path);
+  if (s->net.input_scale) n->net->shape.input_scale = 1 / sqrt((double)n->net->shape.inputs);
+  return s->own_activation ? ep_activation_parse(&n->net->shape.phi, s->net.activation) : EP_OK;
+}
+
+/* of --width and --seed */
+static ep_status draw_network(network *n, const setup_ntk *s, ptrdiff_t inputs) {
+  n->net = &n->drawn;
+  return ep_net_start(&n->drawn, &s->net, inputs, (uint64_t)s->run.seed, ep_run_precision(&s->run));
+}
+
+/* scaled as the model's own points were, unless the flags say otherwise */
 static ep_status read_points(ep_dataset *set, const setup_ntk *s, const char *name,
                              const ep_model *model) {
   ep_data_config config = s->data;
   snprintf(config.data, sizeof config.data, "%s", name);
   EP_TRY(ep_dataset_load(set, &config, &s->run));
-  const bool of_model = strcmp(config.scale, "auto") == 0 && model->config;
-  if (of_model ? model->unit : ep_dataset_is_unit(set, &config)) ep_scale_to_unit(&set->X);
+  const bool of_model = strcmp(config.scale, "auto") == 0 && model && ep_model_config(model);
+  if (of_model ? ep_model_is_unit(model) : ep_dataset_is_unit(set, &config))
+    ep_scale_to_unit(&set->X);
   return EP_OK;
 }
 
 /* ---- one kernel */
 
 typedef struct {
-  ep_model model;
+  network of;
   ep_dataset x, y;
   ep_mat K; /* owned unless mapped */
   ep_npy_map *map;
@@ -109,7 +122,7 @@ static void explain(FILE *to, const ntk_work *w, const ep_ntk_cost *c, double by
           "%.3g\n",
           own / 1e9, c->features / 1e9,
           2 * (c->symmetric ? 0.5 : 1) * (double)w->K.rows * (double)w->K.cols *
-              (double)w->model.net.theta.cols / 1e9);
+              (double)w->of.net->theta.cols / 1e9);
   fprintf(to, "result   %.1f MiB %s\n", bytes / 1048576,
           w->map ? "on disk: it does not fit --memory" : "in memory");
 }
@@ -143,19 +156,19 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
   ep_ntk_cost cost;
   const ep_mat *Y = s->ntk.data2[0] ? &w->y.X : NULL;
   EP_TRY(ep_options_name(&layout, NULL, "layout", s->ntk.layout, ep_layout_name));
-  shape[2] = shape[3] = w->model.net.shape.outputs;
+  shape[2] = shape[3] = w->of.net->shape.outputs;
   *ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
   EP_TRY(make_room(w, s, *ndim, shape));
   const double memory = ep_run_memory_left(&s->run);
-  EP_TRY(ep_ntk_plan(&cost, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory));
+  EP_TRY(ep_ntk_plan(&cost, w->of.net, &w->x.X, Y, (ep_layout)layout, memory));
   if (s->ntk.explain)
     explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
-  return ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, Y, (ep_layout)layout, memory);
+  return ep_ntk_empirical(&w->K, w->of.net, &w->x.X, Y, (ep_layout)layout, memory);
 }
 
 /* depth, activation and scale from --init where it is given, from the flags otherwise */
 static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrdiff_t shape[4]) {
-  const ep_net_shape *n = w->model.net.theta.data ? &w->model.net.shape : NULL;
+  const ep_net_shape *n = w->of.net ? &w->of.net->shape : NULL;
   ep_analytic a = {.depth = n ? n->depth : (int)s->net.depth,
                    .input_scale = s->net.input_scale ? 1 / sqrt((double)w->x.X.cols) : 1,
                    .config = s->analytic};
@@ -189,16 +202,16 @@ static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
 static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   const bool finite = strcmp(s->ntk.kernel, "empirical") == 0;
   int ndim = 2;
-  if (s->net.init[0]) EP_TRY(read_network(&w->model, s, s->net.init, 0));
-  EP_TRY(read_points(&w->x, s, s->data.data, &w->model));
-  EP_CHECK(!s->net.init[0] || w->model.net.shape.inputs == w->x.X.cols, EP_ERR_SHAPE,
+  if (s->net.init[0]) EP_TRY(read_network(&w->of, s, s->net.init));
+  EP_TRY(read_points(&w->x, s, s->data.data, w->of.model));
+  EP_CHECK(!s->net.init[0] || w->of.net->shape.inputs == w->x.X.cols, EP_ERR_SHAPE,
            "%s: its network takes points of dimension %td, %s has %td", s->net.init,
-           w->model.net.shape.inputs, s->data.data, w->x.X.cols);
-  if (s->ntk.data2[0]) EP_TRY(read_points(&w->y, s, s->ntk.data2, &w->model));
+           w->of.net->shape.inputs, s->data.data, w->x.X.cols);
+  if (s->ntk.data2[0]) EP_TRY(read_points(&w->y, s, s->ntk.data2, w->of.model));
   EP_CHECK(!s->ntk.data2[0] || w->x.X.cols == w->y.X.cols, EP_ERR_SHAPE,
            "%s has points of dimension %td, %s of %td", s->data.data, w->x.X.cols, s->ntk.data2,
            w->y.X.cols);
-  if (finite && !s->net.init[0]) EP_TRY(read_network(&w->model, s, "", w->x.X.cols));
+  if (finite && !s->net.init[0]) EP_TRY(draw_network(&w->of, s, w->x.X.cols));
   ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, 0, 0};
   EP_TRY(finite ? empirical(w, s, &ndim, shape) : analytic(w, s, &ndim, shape));
   EP_CHECK(isfinite(ep_mat_max(&w->K)), EP_ERR_NUMERIC,
@@ -209,12 +222,12 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
 
 /* ---- the distance of two kernels */
 
-static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const ep_model *b, ep_mat *K2) {
-  const ep_net_shape *p = &w->model.net.shape, *q = &b->net.shape;
+static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const network *b, ep_mat *K2) {
+  const ep_net_shape *p = &w->of.net->shape, *q = &b->net->shape;
   EP_CHECK(p->inputs == q->inputs && p->outputs == q->outputs, EP_ERR_SHAPE,
            "the two models take points of dimension %td and %td and give %td and %td outputs",
            p->inputs, q->inputs, p->outputs, q->outputs);
-  EP_TRY(read_points(&w->x, s, s->data.data, &w->model));
+  EP_TRY(read_points(&w->x, s, s->data.data, w->of.model));
   const ptrdiff_t n = w->x.X.rows, cols = n * p->outputs * p->outputs;
   const double bytes = 2 * (double)n * (double)cols * (double)ep_sizeof(w->x.X.prec);
   EP_CHECK((double)ep_memory_current() + bytes < ep_run_memory(&s->run), EP_ERR_ARG,
@@ -224,8 +237,8 @@ static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const ep_model *
   EP_TRY(ep_mat_new(&w->K, w->x.X.prec, n, cols));
   EP_TRY(ep_mat_new(K2, w->x.X.prec, n, cols));
   const double memory = ep_run_memory_left(&s->run);
-  EP_TRY(ep_ntk_empirical(&w->K, &w->model.net, &w->x.X, NULL, EP_FULL, memory));
-  EP_TRY(ep_ntk_empirical(K2, &b->net, &w->x.X, NULL, EP_FULL, memory));
+  EP_TRY(ep_ntk_empirical(&w->K, w->of.net, &w->x.X, NULL, EP_FULL, memory));
+  EP_TRY(ep_ntk_empirical(K2, b->net, &w->x.X, NULL, EP_FULL, memory));
   const ep_drift d = ep_kernel_drift(&w->K, K2);
   if (s->cli.json)
     return print_json(json_pack("{s:o,s:o,s:o,s:I,s:s}", "max", number_json(d.max), "frobenius",
@@ -238,13 +251,13 @@ static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const ep_model *
 }
 
 static ep_status drift(ntk_work *w, const setup_ntk *s, const char *second) {
-  ep_model b = {0};
+  network b = {0};
   ep_mat K2 = {0};
-  EP_TRY(read_network(&w->model, s, s->ntk.drift, 0));
-  ep_status st = read_network(&b, s, second, 0);
+  EP_TRY(read_network(&w->of, s, s->ntk.drift));
+  ep_status st = read_network(&b, s, second);
   if (!st) st = drift_kernels(w, s, &b, &K2);
   ep_mat_free(&K2);
-  ep_model_free(&b);
+  free_network(&b);
   return st;
 }
 
@@ -262,14 +275,12 @@ ep_status cmd_ntk(int argc, char **argv) {
            "--drift takes two models: --drift A.npz B.npz");
   const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};
   EP_TRY(check_outputs(outputs));
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
-  ep_watch(&s.run); /* nothing to resume: what is asked for is all or nothing */
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = s.ntk.drift[0] ? drift(&w, &s, second) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);
   ep_npy_map_close(w.map);
   ep_dataset_free(&w.x);
   ep_dataset_free(&w.y);
-  ep_model_free(&w.model);
+  free_network(&w.of);
   return st;
 }

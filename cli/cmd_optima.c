@@ -92,7 +92,7 @@ static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_
     printf("other    %td ends held by equal points where A(w) jumps\n", o->count - o->optima);
   print_ends(o, o->optima, o->count);
   if (s->files.out[0]) printf("\nvectors  %s\n", s->files.out);
-  if (s->files.report[0]) printf("\nreport   %s/report.html\n", s->files.report);
+  if (s->files.report[0]) print_report("\nreport   ", s->files.report);
 }
 
 static json_t *optimum_json(const ep_optimum *p, const double *w, ptrdiff_t d) {
@@ -216,9 +216,7 @@ ep_status cmd_optima(int argc, char **argv) {
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.files.out, NULL};
   EP_TRY(check_outputs(outputs));
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
-  ep_watch(&s.run);
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   EP_TRY(load(&layer, &s));
   ep_status st = make_report_folder(s.files.report);
   if (!st) st = ep_optima_find(&optima, &layer, &s.optima, &s.run);

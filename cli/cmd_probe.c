@@ -324,9 +324,7 @@ ep_status cmd_probe(int argc, char **argv) {
   EP_TRY(check_files(&s, args_peek(argc, argv, "--probe") != NULL));
   const char *const outputs[] = {s.files.out, NULL};
   EP_TRY(check_outputs(outputs));
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
-  ep_watch(&s.run);
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = probe(&w, &s);
   for (int i = 0; i < w.count; i++) ep_probe_result_free(&w.probes[i]);
   ep_mat_free(&w.E);

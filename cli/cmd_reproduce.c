@@ -90,10 +90,11 @@ static void print_result(const json_t *result, const char *folder) {
            error ? error : json_string_value(json_object_get(job, "criterion")));
     if (!pass) print_measured(json_object_get(job, "measured"));
   }
-  printf("\n%lld passed, %lld failed, %lld could not run\nreport: %s/report.html\n",
+  printf("\n%lld passed, %lld failed, %lld could not run\n",
          json_integer_value(json_object_get(result, "passed")),
          json_integer_value(json_object_get(result, "failed")),
-         json_integer_value(json_object_get(result, "errors")), folder);
+         json_integer_value(json_object_get(result, "errors")));
+  print_report("report: ", folder);
 }
 
 /* the list of the contract: no figures, they are in the report */
@@ -142,8 +143,7 @@ ep_status cmd_reproduce(int argc, char **argv) {
   EP_CHECK(s.own.out[0], EP_ERR_ARG, "--out is empty; give the reports a folder");
   EP_TRY(ep_claims_find(claims, &count, words, word_count));
   if (s.own.list) return list(claims, count, s.cli.json);
-  EP_TRY(ep_run_start(&s.run));
-  terminal_attach(&s.run, s.cli.progress);
+  EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_claim_size size = s.own.quick   ? EP_CLAIM_QUICK
                              : s.own.paper ? EP_CLAIM_PAPER
                                            : EP_CLAIM_MEDIUM;

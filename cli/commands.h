@@ -1,6 +1,14 @@
 #pragma once
 /* One cmd_*.c a subcommand; no numerics in any of them. */
+#include <eigenpair/claim.h>
+#include <eigenpair/compare.h>
+#include <eigenpair/domain.h>
 #include <eigenpair/eigenpair.h>
+#include <eigenpair/figure.h>
+#include <eigenpair/optima_figures.h>
+#include <eigenpair/report.h>
+#include <eigenpair/reproduce.h>
+#include <eigenpair/synthetic.h>
 
 /* A row of the table in main.c. `help` prints everything below the first line. */
 typedef struct {
@@ -53,8 +61,10 @@ const char *args_peek(int argc, char **argv, const char *flag);
 
 /* ---- terminal.c: progress and interruption */
 
-/* Sets run->progress and run->stop: SIGINT and SIGTERM ask the work to save and stop. */
-void terminal_attach(ep_run_config *run, bool progress);
+/* From now on the program works in a run of these options. SIGINT and SIGTERM ask it to save and stop; progress goes to a
+ * terminal, or to standard error with `progress`. */
+ep_status work_begin(const ep_run_config *config, bool progress);
+void work_end(void);
 void terminal_clear(void); /* removes the progress line */
 
 /* ---- output.c */
@@ -72,6 +82,8 @@ ep_status make_report_folder(const char *folder);
  * memory); result stays the caller's. */
 ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
                      int argc, char **argv);
+/* The line that says where the report is. `label` stands in front of it. */
+void print_report(const char *label, const char *folder);
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
 double resident_peak(void);    /* most bytes of the process in memory at once; NAN: not known */
 json_t *machine_json(void);    /* processor, cores, threads, memory */

@@ -332,7 +332,7 @@ static ep_status report(ep_work *work, json_t **o, const learn_work *w, const se
   terminal_clear();
   if (s->cli.json) return print_json(json_incref(*o));
   print_text(w, s, &r);
-  if (s->learn.report[0]) printf("\nreport   %s/report.html\n", s->learn.report);
+  if (s->learn.report[0]) print_report("\nreport   ", s->learn.report);
   return EP_OK;
 }
 

@@ -84,6 +84,7 @@ int main(int argc, char **argv) {
   }
   if (asks || wants_help(argc - 1, argv + 1)) return help(c);
   const ep_status st = c->run(argc - 1, argv + 1);
+  work_end();
   terminal_clear();
   if (st) {
     fflush(stdout); /* what was printed before comes before */

@@ -109,3 +109,9 @@ ep_status write_page(const char *folder, const char *title, json_t *section, con
   json_decref(document);
   return st;
 }
+
+void print_report(const char *label, const char *folder) {
+  if (ep_report_has_page()) printf("%s%s/report.html\n", label, folder);
+  else
+    printf("%s%s/report.md (pages need a build with Node: cmake -DEP_REPORT=ON)\n", label, folder);
+}

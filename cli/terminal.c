@@ -65,13 +65,25 @@ void terminal_clear(void) {
   bar.begin = bar.last = 0;
 }
 
-void terminal_attach(ep_run_config *run, bool progress) {
+static ep_run *run;
+static ep_run_scope outside;
+
+ep_status work_begin(const ep_run_config *config, bool progress) {
   struct sigaction action = {0};
   action.sa_handler = ask_to_stop;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  run->stop = &stop;
   bar.terminal = isatty(STDERR_FILENO);
-  if (progress || bar.terminal) run->progress = show;
+  EP_TRY(ep_run_new(&run, config));
+  const ep_run_hooks hooks = {progress || bar.terminal ? show : NULL, NULL, &stop, NULL};
+  ep_run_set_hooks(run, &hooks);
+  outside = ep_run_enter(run);
+  return EP_OK;
+}
+
+void work_end(void) {
+  if (run) ep_run_leave(&outside);
+  ep_run_free(run);
+  run = NULL;
 }

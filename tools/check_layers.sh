@@ -1,12 +1,12 @@
 #!/bin/sh
 # A file includes its own layer and lower ones only: core < data < model < ... < report < study < cli.
-# A header of include/eigenpair belongs to the layer of the source that implements it.
+# A header of include/eigenpair (public) or src/private/eigenpair belongs to the layer of the source that implements it.
 set -eu
 cd "$(dirname "$0")/.."
-layers="core data model objective spectral kernel method theory probe report study"
+layers="core data model objective spectral kernel map method theory probe report study"
 headers="status:core matrix:core random:core options:core run:core packed:core ode:core json:core powerlaw:core
   array:data augment:data synthetic:data pairs:data dataset:data
-  activation:model network:model objective:objective subspace:spectral eigen:spectral retraction:spectral kernel:kernel analytic:kernel squared:kernel features:kernel method:method figure:report claim:study compare:study eigenpair:study probe:probe report:report linear:spectral descent:theory lee:theory dynamics:theory learnability:theory domain:theory regression:theory covariance:objective optima:theory optima_figures:report bounds:theory reproduce:study"
+  activation:model network:model stream:model objective:objective subspace:spectral eigen:spectral retraction:spectral kernel:kernel analytic:kernel squared:kernel features:map method:method figure:report claim:study compare:study eigenpair:probe probe:probe report:report linear:spectral descent:theory lee:theory dynamics:theory learnability:theory domain:theory regression:theory covariance:objective optima:theory optima_figures:report bounds:theory reproduce:study"
 
 height() { # place of a layer in the list
   n=0
@@ -18,8 +18,8 @@ layer_of_header() {
   echo "check_layers: include/eigenpair/$1.h is in no layer; add it to tools/check_layers.sh" >&2; exit 1
 }
 bad=0
-for f in src/*/*.c src/*/*.h include/eigenpair/*.h; do
-  case $f in src/*) mine=$(echo "$f" | cut -d/ -f2) ;; *) mine=$(layer_of_header "$(basename "$f" .h)") ;; esac
+for f in src/*/*.c src/*/*.h src/private/eigenpair/*.h include/eigenpair/*.h; do
+  case $f in src/private/*) mine=$(layer_of_header "$(basename "$f" .h)") ;; src/*) mine=$(echo "$f" | cut -d/ -f2) ;; *) mine=$(layer_of_header "$(basename "$f" .h)") ;; esac
   for i in $(sed -n 's/^ *# *include *[<"]\([^>"]*\)[>"].*/\1/p' "$f"); do
     case $i in
       eigenpair/*) theirs=$(layer_of_header "$(basename "$i" .h)") ;;

@@ -2,6 +2,8 @@
 /* Activations phi: value, derivatives, Lipschitz constant L = sup |phi'|, smoothness B = sup |phi''|. */
 #include <eigenpair/matrix.h>
 
+EP_BEGIN
+
 typedef struct ep_activation_kind ep_activation_kind; /* a row of the table */
 
 typedef struct {
@@ -24,3 +26,5 @@ double ep_activation_smoothness(const ep_activation *phi);      /* INFINITY: the
 void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_mat *A);
 void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_mat *A);
 void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_mat *A);
+
+EP_END

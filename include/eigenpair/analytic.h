@@ -13,6 +13,8 @@
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
 
+EP_BEGIN
+
 #define EP_ANALYTIC_OPTIONS(X, S)                                                                \
   X(S, REAL, weight_variance, "1", 0, 1e6, NULL, "analytic kernels: variance of hidden weights") \
   X(S, REAL, bias_variance, "0", 0, 1e6, NULL, "analytic kernels: variance of hidden biases")    \
@@ -53,3 +55,5 @@ ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_
 /* diagonal[i] = K(x_i, x_i) */
 ep_status ep_analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
                                const ep_mat *X);
+
+EP_END

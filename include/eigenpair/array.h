@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+EP_BEGIN
+
 typedef enum { EP_U8, EP_I32, EP_I64, EP_F32, EP_F64 } ep_dtype;
 enum { EP_MAX_DIMS = 8 };
 
@@ -67,3 +69,5 @@ ep_status ep_npz_get_text(char **text, ep_npz *z,
                           const char *name); /* for ep_labels-style free: ep_npz_text_free */
 void ep_npz_text_free(char *text);
 void ep_npz_close(ep_npz *z); /* NULL is fine; an uncommitted new file leaves nothing behind */
+
+EP_END

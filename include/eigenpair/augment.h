@@ -4,6 +4,8 @@
 #include <eigenpair/matrix.h>
 #include <stdint.h>
 
+EP_BEGIN
+
 /* Rows of a matrix as images: channel after channel, each row by row; all zero for plain vectors. */
 typedef struct {
   int channels, height, width;
@@ -44,3 +46,5 @@ typedef struct {
 } ep_crop;
 ep_crop ep_augment_crop(ep_image_shape shape, double lo, double hi, uint64_t seed, ptrdiff_t point,
                         int view);
+
+EP_END

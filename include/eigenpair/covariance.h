@@ -12,6 +12,8 @@
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
 
+EP_BEGIN
+
 /* uniform          1                                              quadratic loss
  * gaussian:TAU     exp(-|f_i-f_j|^2 / (2 tau)), f of the points before augmentation
  * infonce:TAU[,E]  e^{-d_ij/tau} / (E e^{-d_i/tau} + sum_{k != i} e^{-d_ik/tau}), d_ij = |f_i-f_j|^2/2 of first views,
@@ -66,3 +68,5 @@ ep_status ep_covariance(const ep_mat *C, const ep_alpha *alpha, const ep_mat *F,
  * augmentation. */
 ep_status ep_covariance_energy(double *energy, const ep_mat *dF, const ep_mat *dF2,
                                const ep_alpha *alpha, const ep_mat *F, const ep_mat *F2);
+
+EP_END

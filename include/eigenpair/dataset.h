@@ -6,6 +6,8 @@
 #include <eigenpair/pairs.h>
 #include <eigenpair/run.h>
 
+EP_BEGIN
+
 const char *ep_scale_name(int i);
 
 #define EP_DATA_OPTIONS(X, S)                                                                   \
@@ -73,3 +75,5 @@ typedef struct {
 const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */
 /* The folder its files are in (or would be put in by a fetch); false if they are not all there. */
 bool ep_dataset_folder(char folder[1024], const char *name);
+
+EP_END

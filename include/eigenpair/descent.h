@@ -9,6 +9,8 @@
 #include <eigenpair/random.h>
 #include <eigenpair/retraction.h>
 
+EP_BEGIN
+
 const char *ep_constraint_name(int i); /* NULL past the last */
 const char *ep_constraint_help(int i);
 
@@ -52,3 +54,5 @@ const ep_mat *ep_descent_weights(const ep_descent *d, int layer); /* W_{layer+1}
 void ep_descent_product(const ep_mat *B, const ep_descent *d);
 /* E (n x z) = u(X), X in double. */
 ep_status ep_descent_embed(const ep_mat *E, const ep_descent *d, const ep_mat *X);
+
+EP_END

@@ -4,6 +4,8 @@
 #include <eigenpair/descent.h>
 #include <eigenpair/linear.h>
 
+EP_BEGIN
+
 const char *ep_dynamics_way(int i); /* flow, steps, exact */
 
 #define EP_DYNAMICS_OPTIONS(X, S)                                                             \
@@ -47,3 +49,5 @@ ep_status ep_dynamics_run(ep_dynamics *out, const ep_dynamics_config *config,
                           const ep_points *points, const ep_mat *q0, uint64_t seed);
 void ep_dynamics_free(ep_dynamics *d);
 ep_mat ep_dynamics_at(const ep_dynamics *d, ptrdiff_t row); /* q of a row: a view */
+
+EP_END

@@ -6,6 +6,8 @@
 #include <eigenpair/options.h>
 #include <stdint.h>
 
+EP_BEGIN
+
 #define EP_EIGEN_OPTIONS(X, S)                                                                 \
   X(S, INT, block, "0", 0, 1e6, NULL,                                                          \
     "eigensolver: columns of a block; 0: the eigenpairs wanted and 8 more")                    \
@@ -41,3 +43,5 @@ ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, 
                           const ep_eigen_config *config, uint64_t seed);
 /* The sign of a column makes its entry of largest magnitude positive. */
 void ep_eigen_signs(const ep_mat *V);
+
+EP_END

@@ -7,6 +7,8 @@
  * One Gram matrix of the activations and one of the B a layer; no Jacobian is ever formed. */
 #include <eigenpair/network.h>
 
+EP_BEGIN
+
 typedef enum { EP_FULL, EP_DIAGONAL, EP_TRACE } ep_layout;
 const char *ep_layout_name(int i);
 ptrdiff_t ep_layout_entries(ep_layout layout,
@@ -46,3 +48,5 @@ typedef struct {
   double max, frobenius, relative_frobenius; /* |A-B|_max, |A-B|_F, |A-B|_F / |A|_F */
 } ep_drift;
 ep_drift ep_kernel_drift(const ep_mat *A, const ep_mat *B);
+
+EP_END

@@ -13,6 +13,8 @@
  * Equal eigenvalues are kept once, as a level with its multiplicity: a cube of 2^20 points has 21 of them. */
 #include <eigenpair/matrix.h>
 
+EP_BEGIN
+
 typedef struct {
   ptrdiff_t levels;
   const double
@@ -48,3 +50,5 @@ ep_status ep_learn_predict(ep_prediction *out, double *L, const ep_spectrum *s, 
 /* D (levels x levels) = dL_j/dlambda_i in row i, column j: one eigenvalue of level i is moved, j is the level of another
  * mode, and on the diagonal of the same mode. Needs kappa > 0. */
 ep_status ep_learn_sensitivity(const ep_mat *D, const ep_spectrum *s, double n, double ridge);
+
+EP_END

@@ -3,6 +3,8 @@
 #include <eigenpair/status.h>
 #include <stddef.h>
 
+EP_BEGIN
+
 typedef enum { EP_SINGLE, EP_DOUBLE } ep_precision;
 
 /* A plain view: it never owns `data`, except where ep_mat_new made it and ep_mat_free ends it. */
@@ -97,3 +99,5 @@ ep_status ep_work_mat(ep_work *work, ep_mat *out, ep_precision prec, ptrdiff_t r
                       ptrdiff_t cols);
 ep_status ep_work_get(ep_work *work, void *out, ptrdiff_t count, size_t size); /* out: T ** */
 void ep_work_free(ep_work *work);
+
+EP_END

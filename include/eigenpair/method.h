@@ -11,6 +11,8 @@
 #include <eigenpair/objective.h>
 #include <eigenpair/retraction.h>
 
+EP_BEGIN
+
 const char *ep_method_name(int i); /* NULL past the last */
 const char *ep_method_help(int i);
 bool ep_method_is_closed(const char *name);   /* no training: nothing to save on the way */
@@ -136,44 +138,44 @@ ep_status ep_fit_note(ep_fit_info *info, const char *format, ...)
 ep_status ep_fit_explain(ep_fit_info *info, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* A model: what a file holds. Which parts are there depends on the method:
- *   network      net                f(x)
- *   linearised   net, change        f(x; net) + J(x) change
- *   empirical    net, X, Y          f(x; net) + sum_p K(x, x_p) y_p, K the tangent kernel of net
- *   analytic     X, Y, Y0           sum_p NTK(x, x_p) y_p + NNGP(x, x_p) y0_p; or net in the place of Y0
- *   infinite     X, Y               sum_p kappa(x, x_p) y_p
- *   patches      patches, W         M^{-1/2} W' phi(x)
- * and less `offset`, where it is there. */
-typedef struct {
-  ep_net net;      /* V.., W */
-  ep_net change;   /* dV.., dW */
-  ep_mat X, Y, Y0; /* (P, D), (P, Z), (P, Z) */
-  ep_patches patches;
-  ep_mat W;      /* (M, Z), with patches */
-  ep_mat offset; /* (1, Z) */
-  ep_psi psi;    /* how features are normalised */
-  bool
-      normalise; /* outputs are W'psi(x), psi with the norm of phi, in the place of M^{-1/2} W' phi(x) */
-  bool kappa; /* Y goes with kappa */
-  ep_analytic analytic;
-  bool infinite;  /* Y goes with the analytic kernel */
-  bool unit;      /* it was made from points on the unit sphere */
-  json_t *config; /* the setup it was made with, owned */
-} ep_model;       /* all matrices are owned */
+/* A model: f(x) = sum_k C_k' psi_k(x) - offset, a sum of maps of the point (at most two):
+ *   network      the hidden layer, C = W              M^{-1/2} W'h(x)
+ *   linearised   network, and tangent, C = the change  f(x; net) + J(x) change
+ *   empirical    network, and sections of its kernel   f(x; net) + sum_p K(x, x_p) y_p
+ *   analytic     sections of the NTK and of the NNGP   sum_p NTK(x, x_p) y_p + NNGP(x, x_p) y0_p; or a network first
+ *   infinite     sections of kappa                     sum_p kappa(x, x_p) y_p
+ *   patches      responses of patches, C = W           M^{-1/2} W' phi(x) */
+typedef struct ep_model ep_model;
+void ep_model_free(ep_model *model); /* NULL is fine */
 ptrdiff_t ep_model_inputs(const ep_model *model);
 ptrdiff_t ep_model_outputs(const ep_model *model);
+bool ep_model_is_unit(const ep_model *model); /* made from points on the unit sphere */
+const json_t *ep_model_config(
+    const ep_model *model); /* the setup it was made with; NULL: a file without one */
+ep_psi ep_model_psi(const ep_model *model);  /* the similarity it was made with */
+ep_net *ep_model_net(const ep_model *model); /* the network in it, the model's; NULL: none */
+const ep_mat *ep_model_coefficients(const ep_model *model,
+                                    int term); /* C of a term; NULL: no such term */
+/* What it is, for a person. */
+void ep_model_describe(char text[EP_DESCRIPTION], const ep_model *model);
+/* From now on outputs are W'psi(x), psi with the norm of phi, in the place of M^{-1/2} W'phi(x). */
+ep_status ep_model_normalise(ep_model *model);
 
 /* Fits setup->fit.method to the points. An interrupted fit saves a checkpoint and returns
  * EP_ERR_INTERRUPTED; info is filled in as far as the work got. */
-ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
+ep_status ep_fit(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
                  const ep_setup *setup);
-/* The place of the checkpoint of this setup. */
+/* The same from these weights, in the place of drawn ones; they also give the shape. */
+ep_status ep_fit_from(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
+                      const ep_setup *setup, const ep_net *start);
+/* The place of the checkpoint of this setup; empty: none is written, since no file is to be made at all. */
 void ep_checkpoint_path(char path[1100], const ep_setup *setup);
-/* Sets everything in `setup` from the checkpoint, but for run.progress and the like. */
+/* Sets everything in `setup` from the checkpoint. */
 ep_status ep_checkpoint_setup(ep_setup *setup, const char *path);
 
 ep_status ep_model_save(const char *path, const ep_model *model);
-ep_status ep_model_load(ep_model *out, const char *path, ep_precision prec);
-void ep_model_free(ep_model *model);
-/* E (n x Z) = f(X), streamed in blocks within `memory` bytes. Fails if an output is not finite. */
-ep_status ep_model_embed(const ep_mat *E, const ep_model *model, const ep_mat *X, double memory);
+ep_status ep_model_load(ep_model **out, const char *path, ep_precision prec);
+/* E (n x Z) = f(X), in blocks within the run's memory. Fails if an output is not finite. */
+ep_status ep_model_embed(ep_run *run, const ep_mat *E, const ep_model *model, const ep_mat *X);
+
+EP_END

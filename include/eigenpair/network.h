@@ -7,8 +7,9 @@
 #include <eigenpair/activation.h>
 #include <eigenpair/array.h>
 #include <eigenpair/options.h>
-#include <eigenpair/packed.h>
 #include <eigenpair/run.h>
+
+EP_BEGIN
 
 #define EP_NET_OPTIONS(X, S)                                                     \
   X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")        \
@@ -40,11 +41,16 @@ typedef struct {
 } ep_net;
 
 ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec); /* zeros */
+/* V and W become views of these parameters, which stay the caller's. */
+void ep_net_view(ep_net *net, void *theta);
 void ep_net_free(ep_net *net);
 ptrdiff_t ep_net_parameters(const ep_net_shape *shape);
 /* Entries N(0, 1) of the seed, or the weights in config->init, which also give the shape. */
 ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec);
+/* The same, or a copy of `start` where it is not NULL. */
+ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
+                       ptrdiff_t inputs, uint64_t seed, ep_precision prec);
 /* V or V1.., W of an .npz, with `prefix` in front of the names; shape->phi and input_scale are the caller's,
  * the rest comes from the file. */
 ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const char *prefix,
@@ -54,30 +60,4 @@ ep_status ep_net_write(ep_npz *file, const char *prefix, const ep_net *net);
 /* H (n x M) = h_L(X), the last hidden layer. */
 ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X);
 
-/* The points of a data matrix, streamed through a network in blocks that fit the memory given. */
-typedef struct ep_stream ep_stream; /* opaque; borrows X */
-
-typedef enum {
-  EP_PASS_FORWARD,  /* ep_stream_forward only: two layers of activations at a time */
-  EP_PASS_BACKWARD, /* and ep_stream_backward */
-  EP_PASS_TANGENT   /* and ep_stream_tangent */
-} ep_pass;
-
-/* `passes`: how often the points will go through (packing has to pay); `memory`: bytes for activations
- * and packed data together. Fails if not even one point fits. */
-ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *shape, double passes,
-                        ep_pass pass, double memory);
-void ep_stream_free(ep_stream *s);
-ptrdiff_t ep_stream_block(const ep_stream *s); /* points a block */
-double ep_stream_density(const ep_stream *s); /* share of the first layer's work that zeros leave */
-
-/* From now on outputs are u = W'h_L / (|h_L| + sqrt(M) delta) in the place of f, forward and backward (not tangent):
- * the representation of WIDE section 4. */
-ep_status ep_stream_normalise(ep_stream *s, double delta);
-
-/* F (n x Z) = f(X). */
-void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net);
-/* grad = sum_n (df(x_n)/dtheta)' dF_n, after a forward pass with the same weights. */
-void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF);
-/* dF (n x Z) = J(X) direction: the derivative of f along a direction of the weights. */
-void ep_stream_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net, const ep_net *direction);
+EP_END

@@ -8,6 +8,8 @@
 #include <eigenpair/options.h>
 #include <eigenpair/pairs.h>
 
+EP_BEGIN
+
 const char *ep_similarity_name(int i);   /* dot, cosine */
 const char *ep_similarity_option(int i); /* auto, and those */
 const char *ep_loss_name(int i);
@@ -64,3 +66,5 @@ double ep_objective_memory(const ep_objective *objective, const ep_pairs *pairs,
 /* *loss = L(F), dF = dL/dF (NULL: value only). F and dF are double, pairs->points x Z. */
 ep_status ep_objective_value(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
                              const ep_objective *objective);
+
+EP_END

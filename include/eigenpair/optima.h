@@ -11,6 +11,8 @@
 #include <eigenpair/run.h>
 #include <stdint.h>
 
+EP_BEGIN
+
 const char *ep_search_name(int i); /* power, flow */
 
 #define EP_OPTIMA_OPTIONS(X, S)                                                                    \
@@ -131,3 +133,5 @@ void ep_wilson(double *low, double *high, ptrdiff_t count, ptrdiff_t n);
 /* OPTIMA Definition 4, from eigenvalues and correlation c = |w'phi_1|, and Theorem 3's ball: w'w(0) >= the result. */
 double ep_irregularity(double c, double top, double gap, double lipschitz, double kappa);
 double ep_theorem3_ball(double c0, double gamma);
+
+EP_END

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
+EP_BEGIN
+
 typedef enum {
   EP_OPT_INT,   /* whole number */
   EP_OPT_REAL,  /* finite number */
@@ -66,3 +68,5 @@ void ep_options_flag(char out[64], const char *name); /* input_scale -> input-sc
  * An unknown name is an error that lists the known ones. */
 ep_status ep_options_name(int *index, const char **parameters, const char *what, const char *text,
                           const char *(*names)(int i));
+
+EP_END

@@ -3,6 +3,8 @@
 #include <eigenpair/matrix.h>
 #include <stdbool.h>
 
+EP_BEGIN
+
 /* Points are rows of one matrix; anchors, positives and negatives are indices into it, so a point that
  * plays several parts is stored once. The partners of anchor n are start[n] .. start[n+1]-1. */
 typedef struct {
@@ -56,3 +58,5 @@ ep_status ep_pair_matrix_new(ep_pair_matrix *out, const ep_pairs *pairs);
 void ep_pair_matrix_free(ep_pair_matrix *S);
 /* U = S T (P x b, either precision, U not T). Rows are shared out; the result does not depend on the thread count. */
 void ep_pair_matrix_mul(const ep_mat *U, const ep_pair_matrix *S, const ep_mat *T);
+
+EP_END

@@ -2,6 +2,8 @@
 /* How good is a representation: what simple classifiers make of it, and numbers that need no labels. */
 #include <eigenpair/run.h>
 
+EP_BEGIN
+
 const char *ep_probe_name(int i); /* linear, svm, knn; NULL past the last */
 const char *ep_standardise_name(int i);
 
@@ -94,3 +96,5 @@ typedef struct {
  * dimensions and n points allow. */
 ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
                         const ep_metrics_config *config, const ep_run_config *run);
+
+EP_END

@@ -1,8 +1,12 @@
 #pragma once
-/* How a piece of work runs: precision, threads, memory, seed; and how it talks to its caller while it
- * runs. The library prints nothing: progress and interruption are callbacks. */
+/* A run is the handle of a piece of work: its threads, its memory and its cap, whom it tells how far it is, who may stop
+ * it. Everything that takes time takes a run first; NULL: the run that this thread is in, or none (all cores, no cap of
+ * its own, nobody told). Nothing is shared between runs: two in two threads of a process give the bits they give one
+ * after the other. The library prints nothing. */
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
+
+EP_BEGIN
 
 const char *ep_precision_name(int i);
 
@@ -14,37 +18,57 @@ const char *ep_precision_name(int i);
 
 typedef struct {
   EP_RUN_OPTIONS(EP_OPT_FIELD, )
-  /* Called now and then with work done and work in all; may be NULL. */
-  void (*progress)(void *user, const char *what, double done, double total);
-  void *user;
-  /* Non-zero asks long work to save and stop; may be NULL. */
-  const volatile int *stop;
-  /* Folder in which very long work keeps its parts, to go on from them when it is run again; may be NULL. */
-  const char *parts;
 } ep_run_config;
 extern const ep_option ep_run_options[];
 
 ep_run_config ep_run_default(void);
-ep_precision ep_run_precision(const ep_run_config *run);
-double ep_run_memory(const ep_run_config *run);      /* the cap in bytes, default filled in */
-double ep_run_memory_left(const ep_run_config *run); /* less what the library holds now */
-/* Sets the threads of our loops and of BLAS; fails if BLAS is not the OpenMP build. */
-ep_status ep_run_start(const ep_run_config *run);
-int ep_run_threads(void);
+ep_precision ep_run_precision(const ep_run_config *config);
+double ep_run_memory(const ep_run_config *config);      /* the cap in bytes, default filled in */
+double ep_run_memory_left(const ep_run_config *config); /* less what this thread's run holds now */
 
-static inline bool ep_run_stopped(const ep_run_config *run) { return run->stop && *run->stop; }
-static inline void ep_run_progress(const ep_run_config *run, const char *what, double done,
-                                   double total) {
-  if (run->progress) run->progress(run->user, what, done, total);
-}
+/* How a run talks to its caller; every part may be NULL. */
+typedef struct {
+  /* Called now and then with work done and work in all (0: nobody knows). */
+  void (*progress)(void *user, const char *what, double done, double total);
+  void *user;
+  /* Non-zero asks long work to save and stop. */
+  const volatile int *stop;
+  /* Folder in which very long work keeps its parts, to go on from them when it is run again. */
+  const char *parts;
+} ep_run_hooks;
 
-/* The same for work that takes no run config, such as a kernel: one watcher for the process; NULL: none. The config
- * must stay in place while it watches. */
-void ep_watch(const ep_run_config *run);
-/* Called by such work now and then: tells, and is EP_ERR_INTERRUPTED once the watcher is asked to stop. */
-ep_status ep_watch_step(const char *what, double done, double total);
+typedef struct ep_run ep_run;
+/* Fails if BLAS is not the OpenMP build. `config` (NULL: defaults) is copied. */
+ep_status ep_run_new(ep_run **out, const ep_run_config *config);
+void ep_run_free(ep_run *run); /* what it allocated may live on */
+/* Sets the hooks (NULL: none) and gives back those before; what they point to stays the caller's. */
+ep_run_hooks ep_run_set_hooks(ep_run *run, const ep_run_hooks *hooks);
 
-size_t ep_memory_current(void); /* bytes the library holds now */
+/* Takes the progress hook out of this thread's run for some work within it; the hooks before. */
+ep_run_hooks ep_run_quiet(void);
+
+/* From enter to leave this thread works for the run: its threads, its memory, its hooks. Entries nest. */
+typedef struct {
+  ep_run *run;
+  void *account;
+  int threads;
+} ep_run_scope;
+ep_run_scope ep_run_enter(ep_run *run); /* NULL: nothing changes */
+void ep_run_leave(const ep_run_scope *scope);
+ep_run *ep_run_current(void); /* NULL: none */
+
+/* For work within a run: tells how far it is. */
+void ep_run_progress(const char *what, double done, double total);
+bool ep_run_stopped(void);
+/* Both: EP_ERR_INTERRUPTED once the run is asked to stop. */
+ep_status ep_run_step(const char *what, double done, double total);
+const char *ep_run_parts(void); /* NULL: none */
+int ep_run_threads(void);       /* threads that parallel work of this thread has now */
+
+double ep_run_room(void);       /* bytes left under the cap of this thread's run */
+size_t ep_memory_current(void); /* bytes that this thread's run holds now */
 size_t ep_memory_peak(void);    /* and the most it held since the last ep_memory_peak_reset */
 void ep_memory_peak_reset(void);
 const char *ep_version(void);
+
+EP_END

@@ -1,4 +1,19 @@
 #pragma once
+/* What stands between these two is the library's interface, for C and C++: all that is exported. */
+#ifdef __cplusplus
+#define EP_BEGIN \
+  extern "C" {   \
+  _Pragma("GCC visibility push(default)")
+#define EP_END                  \
+  _Pragma("GCC visibility pop") \
+  }
+#else
+#define EP_BEGIN _Pragma("GCC visibility push(default)")
+#define EP_END   _Pragma("GCC visibility pop")
+#endif
+
+EP_BEGIN
+
 /* Status codes. One list; the enum, the names and the exit statuses are generated from it. */
 /*  code                name                                        exit status of the program */
 #define EP_STATUS_LIST(X)                          \
@@ -36,3 +51,5 @@ void ep_fail(const char *file, int line, const char *func, const char *fmt, ...)
     ep_status st_ = (call); \
     if (st_) return st_;    \
   } while (0)
+
+EP_END

@@ -5,11 +5,39 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 
-/* The size of a block stands in front of it; 64 bytes keep the alignment of what follows. */
+struct ep_account {
+  atomic_size_t current, peak;
+  atomic_long users; /* the run, and every block */
+};
+
+/* Size and account of a block stand in front of it; 64 bytes keep the alignment of what follows. */
+typedef struct {
+  size_t bytes;
+  ep_account *account;
+} head;
 enum { HEAD = 64 };
 
 long ep_alloc_fail_after = -1;
-static atomic_size_t current, peak;
+static ep_account no_run = {.users = 1}; /* of work outside of any run */
+static _Thread_local ep_account *mine;
+
+static ep_account *account(void) { return mine ? mine : &no_run; }
+
+ep_account *ep_account_new(void) {
+  ep_account *a = calloc(1, sizeof *a);
+  if (a) a->users = 1;
+  return a;
+}
+
+void ep_account_free(ep_account *a) {
+  if (a && atomic_fetch_sub(&a->users, 1) == 1) free(a);
+}
+
+ep_account *ep_account_use(ep_account *a) {
+  ep_account *before = mine;
+  mine = a;
+  return before;
+}
 
 /* Large matrices in large pages: fewer faults at first touch, fewer misses later. Only a hint. */
 enum { HUGE_PAGE = 1 << 21, HUGE_FROM = 1 << 23 };
@@ -26,20 +54,25 @@ void *ep_alloc(ptrdiff_t count, size_t size) {
   unsigned char *block = calloc(1, bytes + HEAD);
   if (!block) return NULL;
   if (bytes >= HUGE_FROM) advise_huge(block, bytes);
-  *(size_t *)(void *)block = bytes;
-  const size_t now = atomic_fetch_add(&current, bytes) + bytes;
-  size_t seen = atomic_load(&peak);
-  while (now > seen && !atomic_compare_exchange_weak(&peak, &seen, now)) {}
+  ep_account *a = account();
+  *(head *)(void *)block = (head){bytes, a};
+  atomic_fetch_add(&a->users, 1);
+  const size_t now = atomic_fetch_add(&a->current, bytes) + bytes;
+  size_t seen = atomic_load(&a->peak);
+  while (now > seen && !atomic_compare_exchange_weak(&a->peak, &seen, now)) {}
   return block + HEAD;
 }
 
 void ep_release(void *p) {
   if (!p) return;
   unsigned char *block = (unsigned char *)p - HEAD;
-  atomic_fetch_sub(&current, *(size_t *)(void *)block);
+  const head *h = (void *)block;
+  ep_account *a = h->account;
+  atomic_fetch_sub(&a->current, h->bytes);
   free(block);
+  ep_account_free(a);
 }
 
-size_t ep_mem_current(void) { return atomic_load(&current); }
-size_t ep_mem_peak(void) { return atomic_load(&peak); }
-void ep_mem_peak_reset(void) { atomic_store(&peak, atomic_load(&current)); }
+size_t ep_mem_current(void) { return atomic_load(&account()->current); }
+size_t ep_mem_peak(void) { return atomic_load(&account()->peak); }
+void ep_mem_peak_reset(void) { atomic_store(&account()->peak, atomic_load(&account()->current)); }

@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <eigenpair/run.h>
 #include <omp.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,38 +20,98 @@ ep_run_config ep_run_default(void) {
   return run;
 }
 
-ep_precision ep_run_precision(const ep_run_config *run) {
-  return strcmp(run->precision, "double") == 0 ? EP_DOUBLE : EP_SINGLE;
+ep_precision ep_run_precision(const ep_run_config *config) {
+  return strcmp(config->precision, "double") == 0 ? EP_DOUBLE : EP_SINGLE;
 }
 
-double ep_run_memory(const ep_run_config *run) {
-  if (run->memory > 0) return run->memory;
+double ep_run_memory(const ep_run_config *config) {
+  if (config->memory > 0) return config->memory;
   return 0.5 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 }
 
-double ep_run_memory_left(const ep_run_config *run) {
-  return ep_run_memory(run) - (double)ep_memory_current();
+double ep_run_memory_left(const ep_run_config *config) {
+  return ep_run_memory(config) - (double)ep_memory_current();
 }
 
-ep_status ep_run_start(const ep_run_config *run) {
+/* ---- the handle */
+
+struct ep_run {
+  ep_run_config config;
+  ep_run_hooks hooks;
+  ep_account *account;
+  int threads;
+};
+
+static _Thread_local ep_run *current;
+
+ep_status ep_run_new(ep_run **out, const ep_run_config *config) {
+  *out = NULL;
   EP_CHECK(openblas_get_parallel() == 2, EP_ERR_NUMERIC,
            "the BLAS found at start is not OpenBLAS with OpenMP (install libopenblas0-openmp)");
-  static int usual; /* what OMP_NUM_THREADS says, or all cores: as it was before the first change */
-  if (!usual) usual = omp_get_max_threads();
-  const int threads = run->threads > 0 ? (int)run->threads : usual;
-  omp_set_num_threads(threads);
+  ep_run *run = calloc(1, sizeof *run);
+  if (run) run->account = ep_account_new();
+  if (!run || !run->account) {
+    free(run);
+    return EP_FAIL(EP_ERR_NOMEM, "no memory for a run");
+  }
+  run->config = config ? *config : ep_run_default();
+  run->threads = run->config.threads > 0 ? (int)run->config.threads : omp_get_max_threads();
+  *out = run;
   return EP_OK;
 }
 
-static const ep_run_config *watcher;
+void ep_run_free(ep_run *run) {
+  if (!run) return;
+  ep_account_free(run->account);
+  free(run);
+}
 
-void ep_watch(const ep_run_config *run) { watcher = run; }
+ep_run_hooks ep_run_set_hooks(ep_run *run, const ep_run_hooks *hooks) {
+  const ep_run_hooks before = run ? run->hooks : (ep_run_hooks){0};
+  if (run) run->hooks = hooks ? *hooks : (ep_run_hooks){0};
+  return before;
+}
 
-ep_status ep_watch_step(const char *what, double done, double total) {
-  if (!watcher) return EP_OK;
-  ep_run_progress(watcher, what, done, total);
-  EP_CHECK(!ep_run_stopped(watcher), EP_ERR_INTERRUPTED, "interrupted; nothing was written");
+ep_run_hooks ep_run_quiet(void) {
+  const ep_run_hooks before = current ? current->hooks : (ep_run_hooks){0};
+  if (current) current->hooks.progress = NULL;
+  return before;
+}
+
+ep_run_scope ep_run_enter(ep_run *run) {
+  const ep_run_scope before = {current, NULL, omp_get_max_threads()};
+  if (!run) return before;
+  current = run;
+  omp_set_num_threads(run->threads);
+  return (ep_run_scope){before.run, ep_account_use(run->account), before.threads};
+}
+
+void ep_run_leave(const ep_run_scope *scope) {
+  if (current == scope->run) return; /* nothing was entered, or the same again */
+  current = scope->run;
+  ep_account_use(scope->account);
+  omp_set_num_threads(scope->threads);
+}
+
+ep_run *ep_run_current(void) { return current; }
+
+void ep_run_progress(const char *what, double done, double total) {
+  const ep_run_hooks *h = current ? &current->hooks : NULL;
+  if (h && h->progress) h->progress(h->user, what, done, total);
+}
+
+bool ep_run_stopped(void) { return current && current->hooks.stop && *current->hooks.stop; }
+
+ep_status ep_run_step(const char *what, double done, double total) {
+  ep_run_progress(what, done, total);
+  EP_CHECK(!ep_run_stopped(), EP_ERR_INTERRUPTED, "interrupted; nothing was written");
   return EP_OK;
+}
+
+const char *ep_run_parts(void) { return current ? current->hooks.parts : NULL; }
+double ep_run_room(void) {
+  const ep_run_config usual = {.memory = 0};
+  return ep_run_memory_left(current ? &current->config : &usual);
 }
 
 int ep_run_threads(void) { return omp_get_max_threads(); }

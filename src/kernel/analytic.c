@@ -243,7 +243,7 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
       const double top =
           (double)i /
           (double)n; /* rows above are done; of this row of tiles, the part to the left */
-      EP_TRY(ep_watch_step("percent of the kernel", 100 * (Y ? top : top * (2 - top)), 100));
+      EP_TRY(ep_run_step("percent of the kernel", 100 * (Y ? top : top * (2 - top)), 100));
       const ptrdiff_t cols = least(wide, n2 - j);
       t.j0 = j;
       t.V = !Y && i == j ? t.U : ep_mat_rows(&V, 0, cols);

@@ -13,6 +13,7 @@
 
 #include "core/mem.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/kernel.h>
 #include <math.h>
 #include <omp.h>
@@ -338,7 +339,7 @@ static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
     for (ptrdiff_t y0 = w->Y ? 0 : x0; y0 < Y->rows; y0 += b) {
       const ptrdiff_t ny = smaller(b, Y->rows - y0);
       features *y = &w->f[!w->Y && y0 == x0 ? 0 : 1];
-      EP_TRY(ep_watch_step("pairs of blocks", (double)done++, (double)all));
+      EP_TRY(ep_run_step("pairs of blocks", (double)done++, (double)all));
       if (y == &w->f[1]) EP_TRY(load(y, w->net, Y, y0, ny));
       const ep_mat rows = ep_mat_rows(K, x0, nx),
                    part = ep_mat_cols(&rows, y0 * entries, ny * entries);

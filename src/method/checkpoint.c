@@ -12,7 +12,8 @@
 enum { STATE = 4 }; /* epoch, batch, loss_sum, seconds */
 
 void ep_checkpoint_path(char path[1100], const ep_setup *setup) {
-  if (setup->files.checkpoint[0]) snprintf(path, 1100, "%s", setup->files.checkpoint);
+  if (setup->files.checkpoint[0] || !setup->files.out[0])
+    snprintf(path, 1100, "%s", setup->files.checkpoint);
   else snprintf(path, 1100, "%s.checkpoint.npz", setup->files.out);
 }
 
@@ -46,6 +47,7 @@ ep_status ep_checkpoint_write(ep_training *t) {
   json_t *config;
   ep_npz *file;
   ep_checkpoint_path(path, t->setup);
+  if (!path[0]) return EP_OK;
   EP_TRY(ep_setup_to_json(&config, t->setup));
   ep_status st = ep_npz_create(&file, path);
   if (!st) st = write_all(file, t, config);

@@ -32,7 +32,7 @@ typedef struct {
   double *sign;     /* (block) */
 } gathering;
 
-static ep_status new_gathering(gathering *g, ep_work *work, const ep_features *map, const ep_mat *X,
+static ep_status new_gathering(gathering *g, ep_work *work, const ep_map *map, const ep_mat *X,
                                ptrdiff_t block) {
   EP_TRY(ep_work_mat(work, &g->A, X->prec, block, map->count));
   EP_TRY(ep_work_mat(work, &g->T, X->prec, block, map->count));
@@ -93,14 +93,14 @@ static ep_status accumulate(const ep_mat *B, ep_work *work, ep_psi_rows *rows, c
   const double share = 1 / (double)p->anchors;
   ep_mat all;
   for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->X->rows; i += rows->block) {
-    EP_TRY(ep_watch_step("features", (double)i, (double)rows->X->rows));
+    EP_TRY(ep_run_step("features", (double)i, (double)rows->X->rows));
     EP_TRY(ep_psi_rows_get(&all, rows, i));
   }
   EP_TRY(new_gathering(&g, work, rows->map, rows->X, rows->block));
   for (ptrdiff_t i = 0; i < p->anchors; i += rows->block) {
     const ptrdiff_t n = smaller(rows->block, p->anchors - i);
     const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);
-    EP_TRY(ep_watch_step("anchors", (double)i, (double)p->anchors));
+    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
     memcpy(g.point, p->anchor + i, (size_t)n * sizeof *g.point);
     EP_TRY(some_rows(&A, &g, rows, n));
     EP_TRY(partner_sums(&g, rows, p, i, n));
@@ -109,7 +109,7 @@ static ep_status accumulate(const ep_mat *B, ep_work *work, ep_psi_rows *rows, c
   return EP_OK;
 }
 
-static ep_status covariance(const ep_mat *C, const ep_features *map, const ep_points *points,
+static ep_status covariance(const ep_mat *C, const ep_map *map, const ep_points *points,
                             double memory) {
   ep_work work = {0};
   ep_psi_rows rows;
@@ -129,7 +129,7 @@ static ep_status covariance(const ep_mat *C, const ep_features *map, const ep_po
 }
 
 static ep_status solve_primal(const ep_mat *W, double *lambda, ep_eigen_info *info,
-                              const ep_features *map, const ep_points *points, const ep_setup *s) {
+                              const ep_map *map, const ep_points *points, const ep_setup *s) {
   ep_mat C;
   EP_CHECK(!points->pairs.all_others, EP_ERR_ARG,
            "--path primal takes listed pairs; for --pairs all use free or dual");
@@ -161,7 +161,7 @@ static ep_status apply_free(const ep_mat *Y, const ep_mat *X, void *user) {
   ep_mat psi;
   ep_mat_copy(&x, X);
   for (ptrdiff_t i = 0; i < p; i += f->rows.block) {
-    EP_TRY(ep_watch_step("products", f->products, 0));
+    EP_TRY(ep_run_step("products", f->products, 0));
     EP_TRY(ep_psi_rows_get(&psi, &f->rows, i));
     const ep_mat t = ep_mat_rows(&T, i, psi.rows);
     ep_mat_mul(&t, 1, &psi, EP_N, &x, EP_N, 0);
@@ -182,7 +182,7 @@ static double krylov_numbers(const ep_setup *s, double order, double b) {
   return order * b * (2 * (double)s->eigen.krylov + 5);
 }
 
-static ep_status open_free(free_operator *f, ep_work *work, const ep_features *map,
+static ep_status open_free(free_operator *f, ep_work *work, const ep_map *map,
                            const ep_points *points, ptrdiff_t b, const ep_setup *s) {
   const ep_precision prec = points->X.prec;
   const ptrdiff_t p = points->X.rows;
@@ -196,8 +196,8 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_features *m
                          ep_run_memory_left(&s->run) - basis);
 }
 
-static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info,
-                            const ep_features *map, const ep_points *points, const ep_setup *s) {
+static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_map *map,
+                            const ep_points *points, const ep_setup *s) {
   const ep_eigen_config config = ep_closed_eigen(s, points->X.prec);
   const ptrdiff_t b = ep_eigen_block(&s->eigen, W->cols, map->count);
   free_operator f = {0};
@@ -241,7 +241,7 @@ static ep_status apply_dual(const ep_mat *Y, const ep_mat *X, void *user) {
   const ptrdiff_t p = d->R.rows, b = X->cols;
   const ep_mat T = ep_mat_view(EP_DOUBLE, p, b, d->T.data);
   const ep_mat U = ep_mat_view(EP_DOUBLE, p, b, d->U.data);
-  EP_TRY(ep_watch_step("products", 0, 0));
+  EP_TRY(ep_run_step("products", 0, 0));
   apply_pairs(&T, d, X);
   permute(&U, &T, d->pivot, true);
   ep_mat_mul(Y, 1, &d->R, EP_T, &U, EP_N, 0);
@@ -289,7 +289,7 @@ ep_status ep_closed_dual(const ep_mat *Y, double *lambda, ep_eigen_info *info, p
 static ep_status all_rows(ep_mat *Psi, ep_psi_rows *rows) {
   ep_mat part;
   for (ptrdiff_t i = 0; i < rows->X->rows; i += rows->block) {
-    EP_TRY(ep_watch_step("features", (double)i, (double)rows->X->rows));
+    EP_TRY(ep_run_step("features", (double)i, (double)rows->X->rows));
     EP_TRY(ep_psi_rows_get(&part, rows, i));
   }
   *Psi = rows->kept;
@@ -309,7 +309,7 @@ static ep_status to_primal(const ep_mat *W, ep_work *work, const ep_mat *Psi, co
 }
 
 static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep_eigen_info *info,
-                              ptrdiff_t *positive, const ep_features *map, const ep_points *points,
+                              ptrdiff_t *positive, const ep_map *map, const ep_points *points,
                               const ep_setup *s) {
   const ptrdiff_t p = points->X.rows;
   const ep_precision prec = points->X.prec;
@@ -331,7 +331,7 @@ static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep
 }
 
 static ep_status solve_dual(const ep_mat *W, double *lambda, ep_eigen_info *info,
-                            ptrdiff_t *positive, const ep_features *map, const ep_points *points,
+                            ptrdiff_t *positive, const ep_map *map, const ep_points *points,
                             const ep_setup *s) {
   ep_work work = {0};
   const ep_status st = dual_of_rows(&work, W, lambda, info, positive, map, points, s);
@@ -349,14 +349,13 @@ const char *ep_path_name(int i) {
 /* Blocks the eigensolver is applied to, as met in practice. */
 enum { KRYLOV_BLOCKS = 14 };
 
-static void estimate(ep_plan *plan, const ep_features *map, const ep_points *points, ptrdiff_t b,
+static void estimate(ep_plan *plan, const ep_map *map, const ep_points *points, ptrdiff_t b,
                      const ep_setup *s) {
   const double m = (double)map->count, p = (double)points->X.rows,
                n = (double)points->pairs.anchors;
   const double links = (double)points->pairs.start[points->pairs.anchors], w = (double)b;
   const double size = (double)ep_sizeof(points->X.prec), twice = size < 8 ? 2 : 1;
-  const double each = ep_features_flops(map), memory = ep_run_memory_left(&s->run),
-               all = p * m * size;
+  const double each = ep_map_flops(map), memory = ep_run_memory_left(&s->run), all = p * m * size;
   const double block = 4 * fmin(256, p) * m * size; /* at least; more where there is room */
   plan->bytes[EP_PRIMAL] = m * m * (size + 8) + 2 * block;
   const double spare = memory - plan->bytes[EP_PRIMAL];
@@ -375,8 +374,8 @@ static void estimate(ep_plan *plan, const ep_features *map, const ep_points *poi
   if (points->pairs.all_others) plan->fits[EP_PRIMAL] = false;
 }
 
-ep_status ep_plan_make(ep_plan *plan, const ep_features *map, const ep_points *points,
-                       ptrdiff_t outputs, const ep_setup *s) {
+ep_status ep_plan_make(ep_plan *plan, const ep_map *map, const ep_points *points, ptrdiff_t outputs,
+                       const ep_setup *s) {
   int asked;
   *plan = (ep_plan){.path = EP_FREE};
   EP_TRY(ep_options_name(&asked, NULL, "--path", s->closed.path, ep_path_name));
@@ -388,7 +387,7 @@ ep_status ep_plan_make(ep_plan *plan, const ep_features *map, const ep_points *p
 }
 
 ep_status ep_closed_pca(const ep_mat *W, double *lambda, ep_eigen_info *info, ep_plan *plan,
-                        const ep_features *map, const ep_points *points, const ep_setup *s) {
+                        const ep_map *map, const ep_points *points, const ep_setup *s) {
   ptrdiff_t positive = 0;
   EP_CHECK(W->cols <= map->count, EP_ERR_ARG, "--outputs %td is more than the %td features",
            W->cols, map->count);
@@ -425,7 +424,7 @@ ep_status ep_closed_psi(ep_psi *psi, const ep_setup *s) {
   return EP_OK;
 }
 
-ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_features *map,
+ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_map *map,
                           const ep_points *points, const ep_setup *s) {
   EP_TRY(ep_fit_explain(info, "path     %s%s: %td features, %td points, %td anchors",
                         ep_path_name(plan->path + 1),
@@ -436,7 +435,7 @@ ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_featu
                           plan->flops[k] / 1e9, plan->bytes[k] / 1048576,
                           plan->fits[k] ? "" : ": not possible here"));
   return ep_fit_explain(info, "features %.3g Mflop a point; free keeps %.0f %% of them in memory",
-                        ep_features_flops(map) / 1e6, 100 * plan->features);
+                        ep_map_flops(map) / 1e6, 100 * plan->features);
 }
 
 ep_status ep_closed_report(ep_fit_info *info, const double *lambda, ptrdiff_t count,

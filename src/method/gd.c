@@ -4,6 +4,7 @@
 
 #include "core/mem.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/random.h>
 #include <string.h>
 

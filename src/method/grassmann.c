@@ -10,6 +10,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <eigenpair/stream.h>
 
 /* ---- the step */
 
@@ -83,13 +84,13 @@ static ep_status grassmann_loss(ep_training *t, double *loss, bool gradient) {
 /* W = PCA of C(V) */
 static ep_status pca_of_now(ep_training *t) {
   orthogonal *o = t->method;
-  const ep_features map = ep_features_dense(t->net, o->psi);
+  const ep_network_map map = ep_network_map_of(t->net, o->psi);
   ep_points points = *t->points;
   ep_work work = {0};
   ep_mat W;
   points.X = t->X;
   ep_status st = ep_work_mat(&work, &W, EP_DOUBLE, t->net->W.rows, t->net->W.cols);
-  if (!st) st = ep_closed_pca(&W, o->lambda, &o->eigen, &o->plan, &map, &points, t->setup);
+  if (!st) st = ep_closed_pca(&W, o->lambda, &o->eigen, &o->plan, &map.head, &points, t->setup);
   if (!st) ep_mat_copy(&t->net->W, &W);
   ep_work_free(&work);
   return st;
@@ -131,11 +132,11 @@ static ep_status run(ep_training *t, orthogonal *o, ep_work *work, bool iterated
   t->evaluate = iterated ? iterate_loss : grassmann_loss;
   t->step = iterated ? iterate_step : grassmann_step;
   if (iterated) {
-    const ep_features map = ep_features_dense(t->net, o->psi);
+    const ep_network_map map = ep_network_map_of(t->net, o->psi);
     ep_points points = *t->points;
     points.X = t->X;
-    EP_TRY(ep_plan_make(&o->plan, &map, &points, z, t->setup));
-    EP_TRY(ep_plan_explain(t->info, &o->plan, &map, &points, t->setup));
+    EP_TRY(ep_plan_make(&o->plan, &map.head, &points, z, t->setup));
+    EP_TRY(ep_plan_explain(t->info, &o->plan, &map.head, &points, t->setup));
   }
   return ep_training_descend(t);
 }
@@ -175,8 +176,8 @@ static ep_status descend(ep_training *t, bool iterated) {
 static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points,
                      const ep_setup *setup, bool iterated) {
   ep_training t;
-  EP_CHECK(!ep_features_are_patches(&setup->feature), EP_ERR_ARG,
-           "method %s trains the weights of a network: patches go with pca and whitened",
+  EP_CHECK(ep_features_are_network(&setup->feature), EP_ERR_ARG,
+           "method %s trains the weights of a network: other features go with pca and whitened",
            setup->fit.method);
   ep_status st = ep_training_new(&t, model, info, points, setup);
   if (!st) st = descend(&t, iterated);

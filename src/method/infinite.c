@@ -8,7 +8,6 @@
 #include "method/closed.h"
 #include "method/methods.h"
 
-#include <eigenpair/random.h>
 #include <math.h>
 
 /* how many landmarks: all points if --landmarks leaves it open and the Gram matrix and its eigenvectors fit */
@@ -21,8 +20,9 @@ static ptrdiff_t landmarks(const ep_points *points, const ep_setup *s) {
 
 ep_status ep_closed_kernel(ep_analytic *kernel, const ep_points *points, const ep_setup *s) {
   ep_activation phi;
-  EP_CHECK(!ep_features_are_patches(&s->feature), EP_ERR_ARG,
-           "patches have a finite width; kernels of infinite width are those of dense networks");
+  EP_CHECK(
+      ep_features_are_network(&s->feature), EP_ERR_ARG,
+      "these features have a finite width; kernels of infinite width are those of dense networks");
   EP_CHECK(!s->net.init[0], EP_ERR_ARG,
            "infinite width has no weights: --init does not go with it");
   EP_TRY(ep_activation_parse(&phi, s->net.activation));
@@ -33,8 +33,23 @@ ep_status ep_closed_kernel(ep_analytic *kernel, const ep_points *points, const e
 
 /* ---- all points */
 
+/* sections of kappa at the points, C = Y */
+static ep_status keep_exact(ep_model *model, const ep_mat *Y, const ep_analytic *kernel, ep_psi psi,
+                            const ep_mat *points) {
+  ep_term *term = ep_model_add(model);
+  ep_mat X;
+  EP_TRY(ep_mat_new(&term->C, EP_DOUBLE, Y->rows, Y->cols));
+  ep_mat_copy(&term->C, Y);
+  term->outputs = Y->cols;
+  EP_TRY(ep_mat_new(&X, points->prec, points->rows, points->cols));
+  ep_mat_copy(&X, points);
+  const ep_status st = ep_sections_new(&term->map, &ep_map_kappa, kernel, psi, &X, false);
+  ep_mat_free(&X);
+  return st;
+}
+
 static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const ep_analytic *kernel,
-                       const ep_points *points, const ep_setup *s) {
+                       ep_psi psi, const ep_points *points, const ep_setup *s) {
   const ptrdiff_t p = points->X.rows, z = s->net.outputs;
   ep_mat G, Y;
   double *lambda;
@@ -45,16 +60,13 @@ static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const 
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, p, z));
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
-  EP_TRY(ep_kappa(&G, kernel, model->psi, &points->X, NULL));
+  EP_TRY(ep_kappa(&G, kernel, psi, &points->X, NULL));
   EP_TRY(ep_closed_dual(&Y, lambda, &eigen, &positive, &G, &points->pairs, 1e-11, s));
   EP_CHECK(positive == z, EP_ERR_ARG,
            "only %td eigenvalues are positive: --outputs can be %td at most here", positive,
            positive);
-  EP_TRY(ep_mat_new(&model->X, points->X.prec, p, points->X.cols));
-  EP_TRY(ep_mat_new(&model->Y, EP_DOUBLE, p, z));
-  ep_mat_copy(&model->X, &points->X);
   ep_eigen_signs(&Y);
-  ep_mat_copy(&model->Y, &Y);
+  EP_TRY(keep_exact(model, &Y, kernel, psi, &points->X));
   EP_TRY(ep_fit_explain(info, "path     dual: Gram matrix of all %td points, %.0f MiB", p,
                         (double)p * (double)p * 8 / 1048576));
   return ep_closed_report(info, lambda, z, &eigen, "dual");
@@ -62,30 +74,9 @@ static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const 
 
 /* ---- landmarks */
 
-/* some points, drawn without repetition */
-ep_status ep_closed_landmarks(ep_features *map, const ep_analytic *kernel, ep_psi psi,
-                              const ep_points *points, ptrdiff_t count, const ep_setup *s) {
-  const ptrdiff_t p = points->X.rows;
-  ep_work work = {0};
-  ptrdiff_t *order;
-  ep_mat X;
-  ep_random r = ep_random_new((uint64_t)s->run.seed, EP_STREAM_LANDMARK, 0);
-  ep_status st = ep_work_get(&work, &order, p, sizeof *order);
-  if (!st) st = ep_work_mat(&work, &X, points->X.prec, count, points->X.cols);
-  if (!st) ep_random_permutation(&r, order, p);
-  for (ptrdiff_t i = 0; !st && i < count; i++) {
-    const ep_mat to = ep_mat_rows(&X, i, 1);
-    const ep_mat from = ep_mat_rows(&points->X, count == p ? i : order[i], 1);
-    ep_mat_copy(&to, &from);
-  }
-  if (!st) st = ep_features_landmarks(map, kernel, &X, psi);
-  ep_work_free(&work);
-  return st;
-}
-
 /* sum over points of kappa(x, x) - |psi(x)|^2, and of kappa(x, x) */
-static ep_status shortfall(ep_work *work, double *lost, double *total, const ep_features *map,
-                           const ep_points *points) {
+static ep_status shortfall(ep_work *work, double *lost, double *total, const ep_map *map,
+                           const ep_analytic *kernel, const ep_points *points) {
   enum { BLOCK = 1024 };
   const ptrdiff_t p = points->X.rows;
   ep_mat H;
@@ -93,12 +84,12 @@ static ep_status shortfall(ep_work *work, double *lost, double *total, const ep_
   *lost = *total = 0;
   EP_TRY(ep_work_mat(work, &H, points->X.prec, BLOCK < p ? BLOCK : p, map->count));
   EP_TRY(ep_work_get(work, &norm, p, sizeof *norm));
-  EP_TRY(ep_analytic_diagonal(norm, &map->landmarks.kernel, EP_NNGP, &points->X));
+  EP_TRY(ep_analytic_diagonal(norm, kernel, EP_NNGP, &points->X));
   for (ptrdiff_t i = 0; i < p; i += BLOCK) {
     const ptrdiff_t n = p - i < BLOCK ? p - i : BLOCK;
     const ep_mat x = ep_mat_rows(&points->X, i, n), h = ep_mat_rows(&H, 0, n);
-    EP_TRY(ep_watch_step("points", (double)i, (double)p));
-    EP_TRY(ep_features_map(&h, map, &x));
+    EP_TRY(ep_run_step("points", (double)i, (double)p));
+    EP_TRY(ep_map_rows(&h, map, &x));
     for (ptrdiff_t k = 0; k < n; k++) {
       const ep_mat row = ep_mat_rows(&h, k, 1);
       const double root = sqrt(norm[i + k]);
@@ -110,57 +101,51 @@ static ep_status shortfall(ep_work *work, double *lost, double *total, const ep_
   return EP_OK;
 }
 
-/* X, Y = L'^{-1} W */
-ep_status ep_closed_keep_landmarks(ep_model *model, ep_features *map, const ep_mat *W) {
-  EP_TRY(ep_mat_new(&model->Y, EP_DOUBLE, W->rows, W->cols));
-  ep_mat_copy(&model->Y, W);
-  ep_mat_solve_triangular(&model->Y, &map->landmarks.L, EP_T);
-  model->X = map->landmarks.X;
-  map->landmarks.X = (ep_mat){0};
-  return EP_OK;
-}
-
-static ep_status nystrom(ep_work *work, ep_model *model, ep_fit_info *info, ep_features *map,
-                         const ep_points *points, const ep_setup *s) {
+static ep_status nystrom(ep_mat *W, ep_work *work, ep_fit_info *info, const ep_map *map,
+                         const ep_analytic *kernel, const ep_points *points, const ep_setup *s) {
   const ptrdiff_t z = s->net.outputs;
-  ep_mat W;
   double *lambda, lost, total;
   ep_eigen_info eigen;
   ep_plan plan;
-  EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, map->count, z));
+  EP_TRY(ep_work_mat(work, W, EP_DOUBLE, map->count, z));
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   EP_TRY(ep_plan_make(&plan, map, points, z, s));
   if (plan.path == EP_DUAL) plan.path = plan.fits[EP_PRIMAL] ? EP_PRIMAL : EP_FREE;
-  EP_TRY(ep_closed_pca(&W, lambda, &eigen, &plan, map, points, s));
-  EP_TRY(shortfall(work, &lost, &total, map, points));
+  EP_TRY(ep_closed_pca(W, lambda, &eigen, &plan, map, points, s));
+  EP_TRY(shortfall(work, &lost, &total, map, kernel, points));
   EP_TRY(ep_plan_explain(info, &plan, map, points, s));
   EP_TRY(ep_closed_report(info, lambda, z, &eigen, "landmarks"));
   EP_TRY(ep_fit_number(info, "landmarks", json_integer(map->count)));
   EP_TRY(ep_fit_number(info, "gram_error", json_real(total > 0 ? lost / total : 0)));
-  EP_TRY(
-      ep_fit_note(info,
-                  "seen from %td landmarks of %td points: they leave %.2g %% of the kernel's trace "
-                  "unexplained",
-                  map->count, points->X.rows, 100 * lost / total));
-  return ep_closed_keep_landmarks(model, map, &W);
+  return ep_fit_note(info,
+                     "seen from %td landmarks of %td points: they leave %.2g %% of the kernel's "
+                     "trace unexplained",
+                     map->count, points->X.rows, 100 * lost / total);
+}
+
+static ep_status from_landmarks(ep_work *work, ep_model *model, ep_fit_info *info,
+                                const ep_map_plan *plan, const ep_points *points,
+                                const ep_setup *setup) {
+  ep_map *map;
+  ep_mat W;
+  EP_TRY(ep_landmarks_draw(&map, plan));
+  const ep_status st = nystrom(&W, work, info, map, plan->kernel, points, setup);
+  if (!st) return ep_model_keep(model, map, &W);
+  ep_map_free(map);
+  return st;
 }
 
 ep_status ep_fit_infinite(ep_model *model, ep_fit_info *info, const ep_points *points,
                           const ep_setup *setup) {
-  ep_features map = {0};
   ep_work work = {0};
+  ep_analytic kernel;
   EP_TRY(ep_closed_psi(&model->psi, setup));
-  EP_TRY(ep_closed_kernel(&model->analytic, points, setup));
-  model->kappa = true;
-  const ptrdiff_t count = landmarks(points, setup);
-  ep_status st;
-  if (count == points->X.rows) {
-    st = exact(&work, model, info, &model->analytic, points, setup);
-  } else {
-    st = ep_closed_landmarks(&map, &model->analytic, model->psi, points, count, setup);
-    if (!st) st = nystrom(&work, model, info, &map, points, setup);
-  }
+  EP_TRY(ep_closed_kernel(&kernel, points, setup));
+  ep_map_plan plan = ep_closed_plan(points, model->psi, &kernel, setup);
+  plan.landmarks = landmarks(points, setup);
+  const ep_status st = plan.landmarks == points->X.rows
+                           ? exact(&work, model, info, &kernel, model->psi, points, setup)
+                           : from_landmarks(&work, model, info, &plan, points, setup);
   ep_work_free(&work);
-  ep_features_free(&map);
   return st;
 }

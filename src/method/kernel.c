@@ -10,6 +10,7 @@
 #include "method/methods.h"
 #include "method/training.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/ode.h>
 #include <eigenpair/random.h>
 #include <math.h>
@@ -20,8 +21,10 @@ struct frozen {
   ep_mat Y;          /* (P, Z) double: what is trained */
   ep_mat Y_real, Yt; /* the same in the run's precision; (Z, P) its transpose */
   ep_mat F0;         /* (P, Z) outputs at the start */
-  ep_mat K;          /* (P, P) or (P, P Z^2) */
-  ep_stream *stream; /* where K is not formed */
+  ep_mat Y0;         /* (P, Z) of a start drawn from the Gaussian process */
+  ep_analytic kernel;
+  ep_mat K;                                 /* (P, P) or (P, P Z^2) */
+  ep_stream *stream;                        /* where K is not formed */
   void (*apply)(ep_training *t, frozen *k); /* t->F = K Y_real */
 };
 
@@ -59,8 +62,7 @@ static ep_status slope(double *dy, const double *y, double time, void *user) {
   frozen *k = t->method;
   double loss;
   (void)time;
-  EP_CHECK(!ep_run_stopped(&t->setup->run), EP_ERR_INTERRUPTED, "interrupted at epoch %ld",
-           t->epoch);
+  EP_CHECK(!ep_run_stopped(), EP_ERR_INTERRUPTED, "interrupted at epoch %ld", t->epoch);
   if (y != k->Y.data) memcpy(k->Y.data, y, (size_t)t->state.cols * sizeof *y);
   EP_TRY(evaluate(t, &loss, true));
   for (ptrdiff_t i = 0; i < t->state.cols; i++) dy[i] = -*ep_d(&t->dF_double, 0, i);
@@ -138,22 +140,22 @@ static ep_status start_empirical(ep_training *t, frozen *k) {
 /* ---- the analytic kernel */
 
 /* A start drawn from the Gaussian process: F(0) = NNGP Y0, Y0 = L^{-T} xi, LL' = NNGP + tiny I */
-static ep_status draw_start(ep_work *work, ep_model *model, const ep_training *t, frozen *k) {
+static ep_status draw_start(ep_work *work, const ep_training *t, frozen *k) {
   const ptrdiff_t p = t->X.rows;
   ep_mat G, L, Y0;
   double top = 0;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &L, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &Y0, EP_DOUBLE, p, k->F0.cols));
-  EP_TRY(ep_analytic_kernel(&G, &model->analytic, EP_NNGP, &t->X, NULL));
+  EP_TRY(ep_analytic_kernel(&G, &k->kernel, EP_NNGP, &t->X, NULL));
   ep_mat_copy(&L, &G);
   for (ptrdiff_t i = 0; i < p; i++) top = fmax(top, *ep_d(&G, i, i));
   for (ptrdiff_t i = 0; i < p; i++) *ep_d(&L, i, i) += 1e-10 * top;
   ep_random_fill_normal(&Y0, (uint64_t)t->setup->run.seed, EP_STREAM_START, 0);
   EP_TRY(ep_mat_cholesky(&L));
   ep_mat_solve_triangular(&Y0, &L, EP_T);
-  ep_mat_copy(&model->Y0, &Y0);
-  ep_mat_copy(&Y0, &model->Y0); /* as it will be in the file */
+  ep_mat_copy(&k->Y0, &Y0);
+  ep_mat_copy(&Y0, &k->Y0); /* as it will be in the file */
   ep_mat F;
   EP_TRY(ep_work_mat(work, &F, EP_DOUBLE, p, k->F0.cols));
   ep_mat_mul(&F, 1, &G, EP_N, &Y0, EP_N, 0);
@@ -161,11 +163,11 @@ static ep_status draw_start(ep_work *work, ep_model *model, const ep_training *t
   return EP_OK;
 }
 
-static ep_status start_analytic(ep_training *t, frozen *k, ep_model *model) {
+static ep_status start_analytic(ep_training *t, frozen *k) {
   const ptrdiff_t p = t->X.rows;
   EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p));
   EP_TRY(ep_mat_new(&k->Yt, t->X.prec, k->F0.cols, p));
-  EP_TRY(ep_analytic_kernel(&k->K, &model->analytic, EP_NTK, &t->X, NULL));
+  EP_TRY(ep_analytic_kernel(&k->K, &k->kernel, EP_NTK, &t->X, NULL));
   k->apply = apply_small;
   if (t->net) { /* from the outputs of the network in --init */
     EP_TRY(ep_stream_new(&k->stream, &t->X, &t->net->shape, 1, EP_PASS_FORWARD,
@@ -173,9 +175,9 @@ static ep_status start_analytic(ep_training *t, frozen *k, ep_model *model) {
     ep_stream_forward(&k->F0, k->stream, t->net);
     return EP_OK;
   }
-  EP_TRY(ep_mat_new(&model->Y0, t->X.prec, p, k->F0.cols));
+  EP_TRY(ep_mat_new(&k->Y0, t->X.prec, p, k->F0.cols));
   ep_work work = {0};
-  const ep_status st = draw_start(&work, model, t, k);
+  const ep_status st = draw_start(&work, t, k);
   ep_work_free(&work);
   return st;
 }
@@ -183,19 +185,18 @@ static ep_status start_analytic(ep_training *t, frozen *k, ep_model *model) {
 /* ---- */
 
 /* what the options say, or the network that the start comes from */
-static ep_status set_analytic(ep_model *model, const ep_training *t) {
+static ep_status set_analytic(ep_analytic *kernel, const ep_training *t) {
   const ep_net_config *n = &t->setup->net;
-  model->infinite = true;
-  model->analytic.depth = t->net ? t->net->shape.depth : (int)n->depth;
-  model->analytic.input_scale = n->input_scale ? 1 / sqrt((double)t->X.cols) : 1;
-  model->analytic.config = t->setup->analytic;
-  return ep_activation_parse(&model->analytic.phi, n->activation);
+  kernel->depth = t->net ? t->net->shape.depth : (int)n->depth;
+  kernel->input_scale = n->input_scale ? 1 / sqrt((double)t->X.cols) : 1;
+  kernel->config = t->setup->analytic;
+  return ep_activation_parse(&kernel->phi, n->activation);
 }
 
-static ep_status prepare(ep_training *t, frozen *k, ep_model *model) {
+static ep_status prepare(ep_training *t, frozen *k) {
   const bool analytic = strcmp(t->setup->fit.kernel, "analytic") == 0;
   const ptrdiff_t p = t->X.rows;
-  if (!analytic || t->setup->net.init[0]) EP_TRY(ep_training_network(t, false));
+  if (!analytic || t->setup->net.init[0] || t->model->start) EP_TRY(ep_training_network(t, false));
   const ptrdiff_t z = t->net ? t->net->shape.outputs : t->setup->net.outputs;
   EP_TRY(ep_mat_new(&k->Y, EP_DOUBLE, p, z));
   EP_TRY(ep_mat_new(&k->Y_real, t->X.prec, p, z));
@@ -206,8 +207,8 @@ static ep_status prepare(ep_training *t, frozen *k, ep_model *model) {
   t->method = k;
   t->evaluate = evaluate;
   if (!analytic) return start_empirical(t, k);
-  EP_TRY(set_analytic(model, t));
-  return start_analytic(t, k, model);
+  EP_TRY(set_analytic(&k->kernel, t));
+  return start_analytic(t, k);
 }
 
 static ep_status descend(ep_training *t) {
@@ -218,13 +219,28 @@ static ep_status descend(ep_training *t) {
   return st;
 }
 
-static ep_status finish(ep_training *t, const frozen *k, ep_model *model) {
+/* what stands before it (a network, if any), sections of the kernel, sections of the process that drew the start */
+static ep_status finish(ep_training *t, frozen *k) {
+  const ep_psi none = {0};
+  ep_mat X;
   ep_training_summary(t);
-  EP_TRY(ep_mat_new(&model->X, t->X.prec, t->X.rows, t->X.cols));
-  EP_TRY(ep_mat_new(&model->Y, t->X.prec, k->Y.rows, k->Y.cols));
-  ep_mat_copy(&model->X, &t->X);
-  ep_mat_copy(&model->Y, &k->Y);
-  return EP_OK;
+  ep_term *term = ep_model_add(t->model);
+  term->outputs = k->Y.cols;
+  EP_TRY(ep_mat_new(&term->C, t->X.prec, k->Y.rows, k->Y.cols));
+  ep_mat_copy(&term->C, &k->Y);
+  EP_TRY(ep_mat_new(&X, t->X.prec, t->X.rows, t->X.cols));
+  ep_mat_copy(&X, &t->X);
+  const bool analytic = k->apply == apply_small;
+  ep_status st = analytic ? ep_sections_new(&term->map, &ep_map_ntk, &k->kernel, none, &X, false)
+                          : ep_empirical_new(&term->map, t->whole, &X);
+  ep_mat_free(&X);
+  if (st || !k->Y0.data) return st;
+  ep_term *start = ep_model_add(t->model);
+  start->outputs = k->Y0.cols;
+  start->C = k->Y0;
+  k->Y0 = (ep_mat){0};
+  ep_mat shared = *ep_sections_points(term->map);
+  return ep_sections_new(&start->map, &ep_map_nngp, &k->kernel, none, &shared, true);
 }
 
 ep_status ep_fit_kernel(ep_model *model, ep_fit_info *info, const ep_points *points,
@@ -232,14 +248,15 @@ ep_status ep_fit_kernel(ep_model *model, ep_fit_info *info, const ep_points *poi
   ep_training t;
   frozen k = {0};
   ep_status st = ep_training_new(&t, model, info, points, setup);
-  if (!st) st = prepare(&t, &k, model);
+  if (!st) st = prepare(&t, &k);
   if (!st) st = descend(&t);
-  if (!st) st = finish(&t, &k, model);
+  if (!st) st = finish(&t, &k);
   ep_stream_free(k.stream);
   ep_mat_free(&k.Y);
   ep_mat_free(&k.Y_real);
   ep_mat_free(&k.Yt);
   ep_mat_free(&k.F0);
+  ep_mat_free(&k.Y0);
   ep_mat_free(&k.K);
   ep_training_free(&t);
   return st;

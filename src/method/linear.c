@@ -74,12 +74,14 @@ static ep_status store(ep_model *model, ep_training *t, const linear *l) {
   ep_mat B;
   ep_training_summary(t);
   EP_TRY(ep_activation_parse(&shape.phi, "linear"));
-  EP_TRY(ep_net_new(&model->net, &shape, t->X.prec));
+  ep_net *net;
+  EP_TRY(ep_model_add_network(model, &net));
+  EP_TRY(ep_net_new(net, &shape, t->X.prec));
   EP_TRY(ep_mat_new(&B, EP_DOUBLE, d, z));
   ep_linear_weights(&B, &l->basis, &l->q);
   for (ptrdiff_t j = 0; j < z; j++) {
-    for (ptrdiff_t i = 0; i < d; i++) ep_set(&model->net.V[0], j, i, *ep_d(&B, i, j));
-    ep_set(&model->net.W, j, j, sqrt((double)z));
+    for (ptrdiff_t i = 0; i < d; i++) ep_set(&net->V[0], j, i, *ep_d(&B, i, j));
+    ep_set(&net->W, j, j, sqrt((double)z));
   }
   ep_mat_free(&B);
   EP_CHECK(json_object_set_new(model->config, "activation", json_string("linear")) == 0 &&

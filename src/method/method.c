@@ -1,5 +1,6 @@
 /* The table of methods, and the settings that all of them share. */
 #include "method/methods.h"
+#include "method/model.h"
 
 #include <math.h>
 #include <omp.h>
@@ -105,8 +106,9 @@ ep_status ep_setup_from_json(ep_setup *setup, const json_t *object) {
 
 /* weights from a file decide the shape: the config says what it came to */
 static ep_status note_shape(const ep_model *model) {
-  const ep_net_shape *s = &model->net.shape;
-  if (!model->net.theta.data) return EP_OK;
+  const ep_net *net = ep_model_net(model);
+  if (!net) return EP_OK;
+  const ep_net_shape *s = &net->shape;
   EP_CHECK(json_object_set_new(model->config, "width", json_integer(s->width)) == 0 &&
                json_object_set_new(model->config, "depth", json_integer(s->depth)) == 0 &&
                json_object_set_new(model->config, "outputs", json_integer(s->outputs)) == 0,
@@ -128,10 +130,10 @@ static ep_status similarity(ep_psi *psi, const ep_setup *setup) {
   return EP_OK;
 }
 
-ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
-                 const ep_setup *setup) {
+static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points,
+                     const ep_setup *setup) {
   int which = 0;
-  *model = (ep_model){.unit = points->unit};
+  model->unit = points->unit;
   *info = (ep_fit_info){.anchors = points->pairs.anchors,
                         .points = points->X.rows,
                         .dimension = points->X.cols,
@@ -149,9 +151,28 @@ ep_status ep_fit(ep_model *model, ep_fit_info *info, const ep_points *points,
   ep_status st = methods[which].fit(model, info, points, setup);
   if (methods[which].closed)
     info->seconds = omp_get_wtime() - clock; /* others count over resumes */
-  if (!st) st = note_shape(model);
-  if (st) ep_model_free(model);
+  if (!st) ep_model_seal(model);
+  return st ? st : note_shape(model);
+}
+
+ep_status ep_fit_from(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
+                      const ep_setup *setup, const ep_net *start) {
+  const ep_run_scope scope = ep_run_enter(run);
+  *info = (ep_fit_info){.loss = NAN, .start = NAN};
+  ep_status st = ep_model_new(model);
+  if (!st) {
+    (*model)->start = start;
+    st = fit(*model, info, points, setup);
+    (*model)->start = NULL;
+  }
+  if (st) ep_model_free(*model), *model = NULL;
+  ep_run_leave(&scope);
   return st;
+}
+
+ep_status ep_fit(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
+                 const ep_setup *setup) {
+  return ep_fit_from(run, model, info, points, setup, NULL);
 }
 
 const char *ep_outcome_name(ep_outcome outcome) {

@@ -6,55 +6,49 @@
 
 #include <math.h>
 
-/* The features that the options name: a random network's (model->net) or patches (taken into the model at the end). */
-ep_status ep_closed_features(ep_features *map, ep_model *model, const ep_points *points, ep_psi psi,
-                             const ep_setup *s) {
-  const uint64_t seed = (uint64_t)s->run.seed;
-  if (ep_features_are_patches(&s->feature)) {
-    EP_CHECK(!s->net.init[0], EP_ERR_ARG, "--init goes with dense features");
-    return ep_features_patches(map, &s->feature, &points->X, points->shape, psi, seed);
-  }
-  EP_TRY(ep_net_start(&model->net, &s->net, points->X.cols, seed, points->X.prec));
-  *map = ep_features_dense(&model->net, psi);
-  return EP_OK;
+ep_map_plan ep_closed_plan(const ep_points *points, ep_psi psi, const ep_analytic *kernel,
+                           const ep_setup *s) {
+  return (ep_map_plan){.feature = &s->feature,
+                       .net = &s->net,
+                       .kernel = kernel,
+                       .landmarks = s->closed.landmarks,
+                       .psi = psi,
+                       .X = &points->X,
+                       .shape = points->shape,
+                       .seed = (uint64_t)s->run.seed};
 }
 
-/* W goes where the model keeps it. */
-ep_status ep_closed_keep(ep_model *model, ep_features *map, const ep_mat *W) {
-  model->psi = map->psi;
-  if (map->net) return ep_mat_copy(&model->net.W, W), EP_OK;
-  EP_TRY(ep_mat_new(&model->W, map->patches.F.prec, W->rows, W->cols));
-  ep_mat_copy(&model->W, W);
-  model->patches = map->patches;
-  map->patches = (ep_patches){0};
-  return EP_OK;
+ptrdiff_t ep_closed_outputs(const ep_map *map, const ep_setup *s) {
+  return map->outputs ? map->outputs : s->net.outputs;
 }
 
-static ep_status solve(ep_work *work, ep_model *model, ep_fit_info *info, ep_features *map,
+static ep_status solve(ep_mat *W, ep_work *work, ep_fit_info *info, const ep_map *map,
                        const ep_points *points, const ep_setup *s) {
-  const ptrdiff_t z = map->net ? model->net.shape.outputs : s->net.outputs;
-  ep_mat W;
+  const ptrdiff_t z = ep_closed_outputs(map, s);
   double *lambda;
   ep_eigen_info eigen;
   ep_plan plan;
-  EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, map->count, z));
+  EP_TRY(ep_work_mat(work, W, EP_DOUBLE, map->count, z));
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   EP_TRY(ep_plan_make(&plan, map, points, z, s));
-  EP_TRY(ep_closed_pca(&W, lambda, &eigen, &plan, map, points, s));
+  EP_TRY(ep_closed_pca(W, lambda, &eigen, &plan, map, points, s));
   EP_TRY(ep_plan_explain(info, &plan, map, points, s));
-  EP_TRY(ep_closed_report(info, lambda, z, &eigen, ep_path_name(plan.path + 1)));
-  return ep_closed_keep(model, map, &W);
+  return ep_closed_report(info, lambda, z, &eigen, ep_path_name(plan.path + 1));
 }
 
 ep_status ep_fit_pca(ep_model *model, ep_fit_info *info, const ep_points *points,
                      const ep_setup *setup) {
-  ep_features map = {0};
   ep_work work = {0};
+  ep_map *map = NULL;
+  ep_mat W;
   ep_psi psi;
   EP_TRY(ep_closed_psi(&psi, setup));
-  ep_status st = ep_closed_features(&map, model, points, psi, setup);
-  if (!st) st = solve(&work, model, info, &map, points, setup);
+  ep_map_plan plan = ep_closed_plan(points, psi, NULL, setup);
+  plan.start = model->start;
+  ep_status st = ep_map_make(&map, &plan);
+  if (!st) st = solve(&W, &work, info, map, points, setup);
+  if (!st) st = ep_model_keep(model, map, &W);
+  else ep_map_free(map);
   ep_work_free(&work);
-  ep_features_free(&map);
   return st;
 }

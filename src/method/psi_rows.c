@@ -4,10 +4,10 @@
 
 enum { BLOCK = 512 };
 
-ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_features *map, const ep_mat *X,
+ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_map *map, const ep_mat *X,
                           bool keep_some, double memory) {
   const double row = (double)ep_sizeof(X->prec) * (double)map->count;
-  const double point = row + ep_features_scratch(map, X->prec);
+  const double point = row + ep_map_scratch(map, X->prec);
   *out = (ep_psi_rows){.map = map, .X = X, .block = BLOCK < X->rows ? BLOCK : X->rows};
   if ((double)out->block * point > memory / 4) out->block = (ptrdiff_t)(memory / 4 / point);
   EP_CHECK(out->block >= 1, EP_ERR_ARG,
@@ -31,17 +31,17 @@ ep_status ep_psi_rows_get(ep_mat *out, ep_psi_rows *r, ptrdiff_t first) {
   *out = keep ? ep_mat_rows(&r->kept, first, n) : ep_mat_rows(&r->buffer, 0, n);
   if (keep && first < r->filled) return EP_OK;
   const ep_mat x = ep_mat_rows(r->X, first, n);
-  EP_TRY(ep_features_map(out, r->map, &x));
+  EP_TRY(ep_map_rows(out, r->map, &x));
   if (keep) r->filled = first + n;
   return EP_OK;
 }
 
-ep_status ep_psi_rows_gather(const ep_mat *H, const ep_features *map, const ep_mat *X,
+ep_status ep_psi_rows_gather(const ep_mat *H, const ep_map *map, const ep_mat *X,
                              const ptrdiff_t *index, const ep_mat *x) {
 #pragma omp parallel for schedule(static) if (ep_worth_entries(x))
   for (ptrdiff_t i = 0; i < x->rows; i++) {
     const ep_mat to = ep_mat_rows(x, i, 1), from = ep_mat_rows(X, index[i], 1);
     ep_mat_copy(&to, &from);
   }
-  return ep_features_map(H, map, x);
+  return ep_map_rows(H, map, x);
 }

@@ -1,6 +1,6 @@
 /* More columns of the history: --track weights,rank,ntk,c. */
 #include "core/mem.h"
-#include "kernel/feature_drift.h"
+#include "map/drift.h"
 #include "method/training.h"
 
 #include <eigenpair/kernel.h>
@@ -49,8 +49,8 @@ static ep_status track_ntk(double *out, ep_training *t) {
 /* |C(t) - C(0)|_F at all points */
 static ep_status track_c(double *out, ep_training *t) {
   struct ep_trackers *k = t->trackers;
-  const ep_features map = ep_features_dense(t->net, k->psi);
-  return ep_feature_drift_value(out, &k->drift, &map, &t->X);
+  const ep_network_map map = ep_network_map_of(t->net, k->psi);
+  return ep_feature_drift_value(out, &k->drift, &map.head, &t->X);
 }
 
 static const struct {
@@ -123,8 +123,9 @@ static ep_status remember_features(ep_training *t) {
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &t->setup->objective));
   k->psi = ep_psi_of(&o);
-  const ep_features map = ep_features_dense(t->net, k->psi);
-  return ep_feature_drift_new(&k->drift, &map, &t->X, &t->points->pairs, ep_training_memory(t));
+  const ep_network_map map = ep_network_map_of(t->net, k->psi);
+  return ep_feature_drift_new(&k->drift, &map.head, &t->X, &t->points->pairs,
+                              ep_training_memory(t));
 }
 
 ep_status ep_trackers_start(ep_training *t) {

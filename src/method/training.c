@@ -4,12 +4,13 @@
 
 #include <math.h>
 #include <omp.h>
+#include <eigenpair/stream.h>
 
 /* ---- setting up */
 
 ep_status ep_training_new(ep_training *t, ep_model *model, ep_fit_info *info,
                           const ep_points *points, const ep_setup *setup) {
-  *t = (ep_training){.setup = setup, .points = points, .info = info, .whole = &model->net};
+  *t = (ep_training){.setup = setup, .points = points, .info = info, .model = model};
   t->clock = omp_get_wtime();
   t->X = points->X;
   EP_TRY(ep_objective_parse(&t->objective, &setup->objective));
@@ -30,7 +31,7 @@ static ep_status check_memory(const ep_training *t) {
   const double need =
       (double)ep_memory_current() + parameters * size * 2 + p * z * 2 * (size + sizeof(double));
   EP_CHECK(
-      n->init[0] || need <= ep_run_memory(&t->setup->run), EP_ERR_ARG,
+      n->init[0] || t->model->start || need <= ep_run_memory(&t->setup->run), EP_ERR_ARG,
       "a network of width %ld and depth %ld takes %.0f MiB with its gradient and the data, more "
       "than --memory",
       n->width, n->depth, ceil(need / 1048576));
@@ -40,9 +41,11 @@ static ep_status check_memory(const ep_training *t) {
 ep_status ep_training_network(ep_training *t, bool rotate) {
   const ep_precision prec = t->points->X.prec;
   EP_TRY(check_memory(t));
-  EP_TRY(ep_net_start(t->whole, &t->setup->net, t->X.cols, (uint64_t)t->setup->run.seed, prec));
+  EP_TRY(ep_model_add_network(t->model, &t->whole));
+  EP_TRY(ep_net_begin(t->whole, t->model->start, &t->setup->net, t->X.cols,
+                      (uint64_t)t->setup->run.seed, prec));
   t->net = t->whole;
-  if (t->setup->net.init[0])
+  if (t->setup->net.init[0] || t->model->start)
     t->print = ep_hash(EP_HASH_START, t->whole->theta.data,
                        (size_t)t->whole->theta.cols * ep_sizeof(prec));
   if (rotate && ep_rotation_pays(t->X.rows, t->X.cols)) {
@@ -181,10 +184,9 @@ double ep_training_seconds(const ep_training *t) {
 }
 
 ep_status ep_training_between(ep_training *t, bool epoch_over) {
-  const ep_run_config *run = &t->setup->run;
   const long every = t->setup->files.every;
-  ep_run_progress(run, "epoch", (double)t->epoch, (double)t->setup->fit.epochs);
-  const bool stopped = ep_run_stopped(run);
+  ep_run_progress("epoch", (double)t->epoch, (double)t->setup->fit.epochs);
+  const bool stopped = ep_run_stopped();
   if (stopped || (epoch_over && every > 0 && t->epoch % every == 0)) EP_TRY(ep_checkpoint_write(t));
   EP_CHECK(!stopped, EP_ERR_INTERRUPTED, "interrupted at epoch %ld", t->epoch);
   return EP_OK;

@@ -2,9 +2,9 @@
 /* What methods that descend share: loss and its gradient at the outputs, the loop, the history with its
  * trackers, checkpoints. What is trained is a flat array, `state`: a network's weights, their change, or the
  * coefficients of a kernel. */
+#include "method/model.h"
 #include "model/rotation.h"
-
-#include <eigenpair/method.h>
+#include <eigenpair/stream.h>
 
 /* A loss of the outputs in the place of the objective's. */
 typedef struct {
@@ -37,6 +37,7 @@ struct ep_training {
   /* for methods with a network */
   ep_mat X;              /* what its first layer sees: points->X, or rotation.X; borrowed */
   ep_rotation rotation;  /* used if rotation.Q has entries */
+  ep_model *model;       /* what is made */
   ep_net *whole;         /* the model's network; with a rotation it keeps the start until the end */
   ep_net small;          /* with a rotation: the network on rotated points */
   ep_net *net;           /* the one that is trained: whole or &small; NULL: there is none */

@@ -62,10 +62,10 @@ static void add_mean(double *mean, const ep_mat *G) {
       for (ptrdiff_t j = j0; j < j0 + 64 && j < G->cols; j++) mean[j] += ep_get(G, i, j);
 }
 
-static ep_status accumulate(sums *m, const ep_features *map, const ep_points *points) {
+static ep_status accumulate(sums *m, const ep_map *map, const ep_points *points) {
   const ep_pairs *p = &points->pairs;
   for (ptrdiff_t i = 0, count, n; i < p->anchors; i += count) {
-    EP_TRY(ep_watch_step("anchors", (double)i, (double)p->anchors));
+    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
     count = next_block(m, &n, p, i);
     const ep_mat H = ep_mat_rows(&m->H, 0, n), G = ep_mat_rows(&m->G, 0, count);
     const ep_mat x = ep_mat_rows(&m->x, 0, n);
@@ -92,7 +92,7 @@ static void centre(const ep_mat *A, const ep_mat *B, const sums *m) {
 }
 
 static ep_status covariances(ep_work *work, sums *m, const ep_mat *A, const ep_mat *B, double *mean,
-                             const ep_features *map, const ep_points *points) {
+                             const ep_map *map, const ep_points *points) {
   const ep_precision prec = points->X.prec;
   const ptrdiff_t k = map->count, most = 1 + ep_pairs_most_partners(&points->pairs);
   const ptrdiff_t block = most > 2048 ? most : 2048;
@@ -126,7 +126,7 @@ static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
   ep_mat_solve_triangular(&T, w->L, EP_T);
   ep_mat_mul(Y, 1, w->A, EP_N, &T, EP_N, 0);
   ep_mat_solve_triangular(Y, w->L, EP_N);
-  return ep_watch_step("products", 0, 0);
+  return ep_run_step("products", 0, 0);
 }
 
 static ep_status add_ridge(const ep_mat *B, double *ridge, const ep_setup *s) {
@@ -154,7 +154,7 @@ static ep_status generalised(ep_work *work, const ep_mat *W, double *lambda, ep_
 
 /* ---- */
 
-static ep_status check_memory(const ep_features *map, const ep_points *points, const ep_setup *s) {
+static ep_status check_memory(const ep_map *map, const ep_points *points, const ep_setup *s) {
   const double m = (double)map->count, size = (double)ep_sizeof(points->X.prec);
   const double need = m * m * (2 * size + 16) + 2 * 2048 * m * size +
                       8 * m * (double)(s->net.outputs + 8) * (2 * (double)s->eigen.krylov + 5);
@@ -165,8 +165,8 @@ static ep_status check_memory(const ep_features *map, const ep_points *points, c
 }
 
 /* outputs W'(psi - mean), times lambda^power */
-static ep_status keep(ep_model *model, ep_features *map, const ep_mat *W, const double *lambda,
-                      const double *mean, const ep_setup *s) {
+static ep_status set_offset(ep_model *model, const ep_mat *W, const double *lambda,
+                            const double *mean, const ep_setup *s) {
   EP_TRY(ep_mat_new(&model->offset, EP_DOUBLE, 1, W->cols));
   for (ptrdiff_t k = 0; k < W->cols; k++) {
     const double scale = s->closed.power > 0 ? pow(fmax(lambda[k], 0), s->closed.power) : 1;
@@ -174,15 +174,13 @@ static ep_status keep(ep_model *model, ep_features *map, const ep_mat *W, const 
     for (ptrdiff_t i = 0; i < W->rows; i++) sum += (*ep_d(W, i, k) *= scale) * mean[i];
     *ep_d(&model->offset, 0, k) = sum;
   }
-  model->normalise = map->psi.cosine && !model->kappa;
-  if (model->kappa) return ep_closed_keep_landmarks(model, map, W);
-  return ep_closed_keep(model, map, W);
+  return EP_OK;
 }
 
-static ep_status solve(ep_work *work, ep_model *model, ep_fit_info *info, ep_features *map,
-                       const ep_points *points, const ep_setup *s) {
-  const ptrdiff_t m = map->count, z = map->net ? model->net.shape.outputs : s->net.outputs;
-  ep_mat A, B, W;
+static ep_status solve(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *info,
+                       const ep_map *map, const ep_points *points, const ep_setup *s) {
+  const ptrdiff_t m = map->count, z = ep_closed_outputs(map, s);
+  ep_mat A, B;
   double *lambda, *mean, ridge;
   ep_eigen_info eigen;
   sums all;
@@ -191,14 +189,14 @@ static ep_status solve(ep_work *work, ep_model *model, ep_fit_info *info, ep_fea
   EP_TRY(check_memory(map, points, s));
   EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, m, m));
   EP_TRY(ep_work_mat(work, &B, EP_DOUBLE, m, m));
-  EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, m, z));
+  EP_TRY(ep_work_mat(work, W, EP_DOUBLE, m, z));
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   EP_TRY(ep_work_get(work, &mean, m, sizeof *mean));
   const ep_status st = covariances(&scratch, &all, &A, &B, mean, map, points);
   ep_work_free(&scratch);
   if (st) return st;
   EP_TRY(add_ridge(&B, &ridge, s));
-  EP_TRY(generalised(work, &W, lambda, &eigen, &A, &B, points->X.prec, s));
+  EP_TRY(generalised(work, W, lambda, &eigen, &A, &B, points->X.prec, s));
   EP_TRY(
       ep_fit_explain(info,
                      "path     covariances of %td features over %.0f views in groups of %.3g, then "
@@ -206,31 +204,37 @@ static ep_status solve(ep_work *work, ep_model *model, ep_fit_info *info, ep_fea
                      m, all.views, all.views / (double)points->pairs.anchors));
   EP_TRY(ep_closed_report(info, lambda, z, &eigen, "primal"));
   EP_TRY(ep_fit_number(info, "ridge", json_real(ridge)));
-  return keep(model, map, &W, lambda, mean, s);
+  return set_offset(model, W, lambda, mean, s);
 }
 
-static ep_status features(ep_features *map, ep_model *model, const ep_points *points, ep_psi psi,
+/* views of finite features, or with --kernel analytic those of infinite width seen from landmarks */
+static ep_status make_map(ep_map **map, const ep_model *model, const ep_points *points, ep_psi psi,
                           const ep_setup *s) {
-  if (strcmp(s->fit.kernel, "analytic") != 0) return ep_closed_features(map, model, points, psi, s);
-  const ptrdiff_t p = points->X.rows, asked = s->closed.landmarks;
-  model->kappa = true;
-  model->psi = psi;
-  EP_TRY(ep_closed_kernel(&model->analytic, points, s));
-  return ep_closed_landmarks(map, &model->analytic, psi, points, asked > 0 && asked < p ? asked : p,
-                             s);
+  ep_analytic kernel;
+  ep_map_plan plan = ep_closed_plan(points, psi, &kernel, s);
+  plan.start = model->start;
+  if (strcmp(s->fit.kernel, "analytic") != 0) return ep_map_make(map, &plan);
+  EP_TRY(ep_closed_kernel(&kernel, points, s));
+  return ep_landmarks_draw(map, &plan);
 }
 
 ep_status ep_fit_whitened(ep_model *model, ep_fit_info *info, const ep_points *points,
                           const ep_setup *setup) {
-  ep_features map = {0};
+  ep_map *map = NULL;
   ep_work work = {0};
+  ep_mat W;
   const ep_psi psi = {strcmp(setup->objective.similarity, "cosine") == 0, setup->objective.delta};
   EP_CHECK(
       !ep_pairs_has_negatives(&points->pairs) && !points->pairs.all_others, EP_ERR_INPUT,
       "method whitened takes views of points, no negatives: use --views R or --pairs positives");
-  ep_status st = features(&map, model, points, psi, setup);
-  if (!st) st = solve(&work, model, info, &map, points, setup);
+  ep_status st = make_map(&map, model, points, psi, setup);
+  if (!st) st = solve(&W, &work, model, info, map, points, setup);
+  if (!st) {
+    model->normalise = map->kind->scaled && psi.cosine; /* W is for psi, not for phi */
+    st = ep_model_keep(model, map, &W);
+  } else {
+    ep_map_free(map);
+  }
   ep_work_free(&work);
-  ep_features_free(&map);
   return st;
 }

@@ -24,19 +24,37 @@ ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec) 
       (double)shape->width * ((double)shape->inputs + (double)shape->width * shape->depth) < 1e15,
       EP_ERR_ARG, "a network of width %td and depth %d is too large", shape->width, shape->depth);
   EP_TRY(ep_mat_new(&out->theta, prec, 1, ep_net_parameters(shape)));
-  ptrdiff_t first = 0;
-  for (int l = 0; l <= shape->depth; l++) {
-    ep_mat *layer = l < shape->depth ? &out->V[l] : &out->W;
-    const ptrdiff_t cols = l < shape->depth ? layer_inputs(shape, l) : shape->outputs;
-    *layer = ep_mat_view(prec, shape->width, cols, ep_mat_cols(&out->theta, first, 1).data);
-    first += shape->width * cols;
-  }
+  ep_net_view(out, out->theta.data);
   return EP_OK;
+}
+
+void ep_net_view(ep_net *net, void *theta) {
+  const ep_net_shape *s = &net->shape;
+  ptrdiff_t first = 0;
+  net->theta.data = theta;
+  for (int l = 0; l <= s->depth; l++) {
+    ep_mat *layer = l < s->depth ? &net->V[l] : &net->W;
+    const ptrdiff_t cols = l < s->depth ? layer_inputs(s, l) : s->outputs;
+    void *data = ep_mat_cols(&net->theta, first, 1).data;
+    *layer = ep_mat_view(net->theta.prec, s->width, cols, data);
+    first += s->width * cols;
+  }
 }
 
 void ep_net_free(ep_net *net) {
   ep_mat_free(&net->theta);
   *net = (ep_net){.shape = net->shape};
+}
+
+ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
+                       ptrdiff_t inputs, uint64_t seed, ep_precision prec) {
+  if (!start) return ep_net_start(out, config, inputs, seed, prec);
+  EP_CHECK(start->shape.inputs == inputs, EP_ERR_SHAPE,
+           "the weights take points of dimension %td, the data have %td", start->shape.inputs,
+           inputs);
+  EP_TRY(ep_net_new(out, &start->shape, prec));
+  ep_mat_copy(&out->theta, &start->theta);
+  return EP_OK;
 }
 
 /* prefix and V, V1.., or W */

@@ -15,7 +15,7 @@
 #include "core/mem.h"
 #include "core/threads.h"
 
-#include <eigenpair/network.h>
+#include <eigenpair/stream.h>
 #include <math.h>
 #include <omp.h>
 

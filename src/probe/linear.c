@@ -161,7 +161,7 @@ static int progress(void *user, const double *x, const double *g, const double l
   (void)x, (void)g, (void)loss, (void)x_norm, (void)step, (void)n, (void)evaluations;
   d->info->iterations = k;
   d->info->converged = g_norm <= d->tolerance * d->first;
-  d->status = ep_watch_step("linear probe", (double)k, (double)d->most);
+  d->status = ep_run_step("linear probe", (double)k, (double)d->most);
   return d->status ? ASKED_TO_STOP : d->info->converged ? SMALL_GRADIENT : 0;
 }
 

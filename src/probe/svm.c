@@ -72,7 +72,7 @@ ep_status ep_svm_fit(ep_mat *W, ep_probe_result *info, ep_work *work, const ep_p
   memset(&heard, 0, sizeof heard);
   const bool two = t->classes == 2; /* the second is the negative of the first */
   for (ptrdiff_t c = 0; c < (two ? 1 : t->classes); c++) {
-    EP_TRY(ep_watch_step("svm probe", (double)c, (double)t->classes));
+    EP_TRY(ep_run_step("svm probe", (double)c, (double)t->classes));
     EP_TRY(train_class(ep_d(W, c, 0), &p, &how, &t->train, c));
   }
   for (ptrdiff_t j = 0; two && j < W->cols; j++) *ep_d(W, 1, j) = -*ep_d(W, 0, j);

@@ -44,7 +44,7 @@ static ep_status tiles(ep_work *work, const ep_rows *A, const ep_rows *B, ep_til
   }
   for (ptrdiff_t first = 0; first < count; first += slots) {
     const ptrdiff_t n = least(slots, count - first);
-    EP_TRY(ep_watch_step(what, (double)(first * TILE), (double)A->count));
+    EP_TRY(ep_run_step(what, (double)(first * TILE), (double)A->count));
 #pragma omp parallel for schedule(dynamic)
     for (ptrdiff_t s = 0; s < n; s++) row_tile(scratch[s], A, B, (first + s) * TILE, use, user);
   }

@@ -11,7 +11,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifdef EP_RENDER
 EP_EMBED(ep_report_render, EP_RENDER);
+#else
+static const char ep_report_render[] = "";
+#endif
 
 /* node with its standard error in `to`; -1: it is not there */
 static pid_t start(const char *const argv[], int to) {

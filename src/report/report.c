@@ -9,8 +9,14 @@
 #include <string.h>
 #include <unistd.h>
 
-/* report/template.html with style and program in it, built by report/build.mjs */
+/* report/template.html with style and program in it, built by report/build.mjs; a build without Node has none */
+#ifdef EP_PAGE
 EP_EMBED(ep_report_page, EP_PAGE);
+bool ep_report_has_page(void) { return true; }
+#else
+static const char ep_report_page[] = "";
+bool ep_report_has_page(void) { return false; }
+#endif
 
 static ep_status path_in(char out[1024], const char *folder, const char *name, const char *end) {
   EP_CHECK(snprintf(out, 1024, "%s/%s%s", folder, name, end) < 1024, EP_ERR_ARG,
@@ -89,8 +95,10 @@ ep_status ep_report_write(const char *folder, const json_t *document) {
       json_array_foreach(json_object_get(s, "figures"), k, f) EP_TRY(write_figure(figures, f));
   EP_TRY(write_json(folder, "result.json", json_object_get(document, "result")));
   EP_TRY(write_json(folder, "document.json", document));
-  EP_TRY(write_page(page, document));
-  EP_TRY(ep_watch_step("drawing", 0, 1));
-  EP_TRY(ep_report_draw(page, figures));
+  if (ep_report_has_page()) {
+    EP_TRY(write_page(page, document));
+    EP_TRY(ep_run_step("drawing", 0, 1));
+    EP_TRY(ep_report_draw(page, figures));
+  }
   return ep_report_markdown(folder, document);
 }

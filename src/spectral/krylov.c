@@ -228,7 +228,7 @@ ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info,
 
 static ep_status apply_matrix(const ep_mat *Y, const ep_mat *X, void *user) {
   ep_mat_mul(Y, 1, user, EP_N, X, EP_N, 0);
-  return ep_watch_step("products", 0, 0);
+  return ep_run_step("products", 0, 0);
 }
 
 /* the whole decomposition, largest first */

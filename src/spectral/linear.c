@@ -51,7 +51,7 @@ static ep_status add(ep_work *work, const ep_mat *C, const ep_mat *X, const ep_p
   for (ptrdiff_t first = 0; first < N; first += block) {
     const ptrdiff_t count = N - first < block ? N - first : block;
     const ep_mat a = ep_mat_rows(&A, 0, count), y = ep_mat_rows(&Y, 0, count);
-    EP_TRY(ep_watch_step("pairs", (double)first, (double)N));
+    EP_TRY(ep_run_step("pairs", (double)first, (double)N));
 #pragma omp parallel for schedule(static) if (count * d > 10000)
     for (ptrdiff_t i = 0; i < count; i++) {
       const ep_mat row = ep_mat_rows(&a, i, 1), from = ep_mat_rows(X, pairs->anchor[first + i], 1);

@@ -76,7 +76,7 @@ static ep_status right_hand_side(double *dy, const double *y, double t, void *us
     ep_mat_fill(&dq, NAN);
     return EP_OK;
   }
-  EP_TRY(ep_watch_step("time", f->done + t, f->all));
+  EP_TRY(ep_run_step("time", f->done + t, f->all));
   products(f, &q);
   EP_TRY(pull_back(f));
   slope(&dq, 2, 0, f, &q);
@@ -141,7 +141,7 @@ ep_status ep_linear_steps(const ep_mat *q, const double *lambda, double rate, lo
   ep_status st = new_flow(&f, &work, q, lambda);
   if (!st) st = ep_work_mat(&work, &next, EP_DOUBLE, q->rows, q->cols);
   for (long i = 0; !st && i < count; i++) {
-    if (i % 64 == 0) st = ep_watch_step("steps", (double)i, (double)count);
+    if (i % 64 == 0) st = ep_run_step("steps", (double)i, (double)count);
     products(&f, q);
     ep_mat_copy(&next, q);
     slope(&next, rate, 1, &f, q);

@@ -2,6 +2,7 @@
 #include "study/compare.h"
 
 #include "core/file.h"
+#include "core/hash.h"
 #include "core/mem.h"
 
 #include <math.h>
@@ -69,6 +70,7 @@ typedef struct {
   ep_points points;
   ep_dataset train, test;
   bool labelled, tested;
+  long first; /* seed */
 } comparison;
 
 static ep_status load_labelled(ep_dataset *set, const comparison *c, const char *name,
@@ -132,19 +134,17 @@ static ep_status one_job(comparison *c, long width, long seed, double cost) {
   c->work += cost;
   if (!(job = ep_jobs_read(path))) {
     EP_TRY(load_data(c, seed));
-    const ep_job one = {.config = c->config,
-                        .base = &c->base,
-                        .folder = c->folder,
-                        .points = &c->points,
-                        .train = c->labelled ? &c->train : NULL,
-                        .test = c->tested ? &c->test : NULL,
-                        .width = width < 0 ? 1 : width,
-                        .seed = seed,
-                        .show = seed == c->base.run.seed &&
-                                (width < 0 || width == c->widths.width[c->widths.count - 1]),
-                        .begin = begin,
-                        .end = c->work / c->all,
-                        .run = &c->base.run};
+    const ep_job one = {
+        .config = c->config,
+        .base = &c->base,
+        .points = &c->points,
+        .train = c->labelled ? &c->train : NULL,
+        .test = c->tested ? &c->test : NULL,
+        .width = width < 0 ? 1 : width,
+        .seed = seed,
+        .show = seed == c->first && (width < 0 || width == c->widths.width[c->widths.count - 1]),
+        .begin = begin,
+        .end = c->work / c->all};
     EP_TRY(ep_compare_job(&job, &one, width < 0));
     const ep_status st = ep_jobs_write(path, job);
     if (st) json_decref(job);
@@ -153,13 +153,13 @@ static ep_status one_job(comparison *c, long width, long seed, double cost) {
   return ep_json_append(c->jobs, job);
 }
 
-static ep_status all_jobs(comparison *c, long first) {
+static ep_status all_jobs(comparison *c) {
   const long runs = c->config->runs;
   for (int w = 0; w < c->widths.count; w++) c->all += (double)c->widths.width[w] * (double)runs;
   const double flat = 0.05 * c->all / (double)runs;
   c->all += flat * (double)runs;
-  for (long seed = first; seed < first + runs; seed++) {
-    drop_data(c);
+  for (long seed = c->first; seed < c->first + runs; seed++) {
+    if (seed > c->first) drop_data(c);
     if (ep_compare_has(c->config, "infinite")) EP_TRY(one_job(c, -1, seed, flat));
     for (int w = 0; w < c->widths.count; w++)
       EP_TRY(one_job(c, c->widths.width[w], seed, (double)c->widths.width[w]));
@@ -176,21 +176,46 @@ static ep_status settings(json_t **out, const comparison *c) {
   return st;
 }
 
+static uint64_t hash_set(uint64_t h, const ep_dataset *set) {
+  const size_t n = (size_t)set->X.rows;
+  if (!set->X.data) return h;
+  h = ep_hash(h, set->X.data, n * (size_t)set->X.cols * ep_sizeof(set->X.prec));
+  return set->labels ? ep_hash(h, set->labels, n * sizeof *set->labels) : h;
+}
+
+/* Jobs are named by everything that decides their numbers: settings, version, and what the data hold, not how they are
+ * called. */
+static ep_status name_jobs(comparison *c, const json_t *config) {
+  const uint64_t points = ep_points_fingerprint(&c->points);
+  const uint64_t sets[] = {points, hash_set(EP_HASH_START, &c->train),
+                           hash_set(EP_HASH_START, &c->test)};
+  char data[40];
+  snprintf(data, sizeof data, "%016llx",
+           (unsigned long long)ep_hash(EP_HASH_START, sets, sizeof sets));
+  json_t *all =
+      json_pack("{s:O, s:s, s:s}", "config", config, "data", data, "version", ep_version());
+  EP_CHECK(all, EP_ERR_NOMEM, "no memory for the settings");
+  const ep_status st = ep_jobs_fingerprint(c->name, all);
+  json_decref(all);
+  return st;
+}
+
 static ep_status compare(json_t *result, comparison *c, const char *folder) {
   json_t *config;
-  const long seed = c->base.run.seed;
+  c->first = c->base.run.seed;
   EP_TRY(words(c->config->methods, check_method, NULL));
   EP_TRY(words(c->config->widths, add_width, &c->widths));
   EP_CHECK(c->widths.count > 0 && c->config->methods[0], EP_ERR_ARG,
            "--widths and --methods name at least one each");
   EP_TRY(settings(&config, c));
   EP_TRY(ep_json_put(result, "config", config));
-  EP_TRY(ep_jobs_fingerprint(c->name, config));
+  EP_TRY(load_data(c, c->first));
+  EP_TRY(name_jobs(c, config));
   snprintf(c->folder, sizeof c->folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(c->folder));
   c->jobs = json_array();
   EP_TRY(ep_json_put(result, "jobs", c->jobs));
-  EP_TRY(all_jobs(c, seed));
+  EP_TRY(all_jobs(c));
   EP_TRY(ep_json_put(result, "version", json_string(ep_version())));
   return ep_compare_summary(result, c->config);
 }

@@ -9,13 +9,11 @@
 typedef struct {
   const ep_compare_config *config;
   const ep_setup *base;
-  const char *folder;             /* of the jobs */
   const ep_points *points;        /* of this seed */
   const ep_dataset *train, *test; /* labelled points, scaled; NULL: none */
   long width, seed;
-  bool show;                /* embeddings for the scatter plot are wanted */
-  double begin, end;        /* share of all work before and after this job */
-  const ep_run_config *run; /* whom to tell */
+  bool show;         /* embeddings for the scatter plot are wanted */
+  double begin, end; /* share of all work before and after this job */
 } ep_job;
 /* *out: the numbers of the job; `infinite`: those methods that have no width, and only those. */
 ep_status ep_compare_job(json_t **out, const ep_job *job, bool infinite);

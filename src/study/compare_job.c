@@ -8,23 +8,21 @@
 #include <eigenpair/subspace.h>
 #include <math.h>
 #include <string.h>
-#include <unistd.h>
 
 typedef struct {
   const ep_job *job;
-  ep_setup *setup;    /* scratch: the settings of one fit */
-  json_t *methods;    /* of the result */
-  json_t *out;        /* the result */
-  char path[2][1100]; /* weights of the start, and of the end of grassmann */
-  int done, steps;    /* for progress */
+  ep_setup *setup; /* scratch: the settings of one fit */
+  json_t *methods; /* of the result */
+  json_t *out;     /* the result */
+  int done, steps; /* for progress */
 } stage;
 
 /* ---- one method */
 
 /* the accuracy of a linear probe on the model's outputs, and a plane of them for the scatter plot */
-static ep_status outputs(ep_mat *E, const ep_model *m, const ep_dataset *set, double memory) {
+static ep_status outputs(ep_mat *E, const ep_model *m, const ep_dataset *set) {
   EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, ep_model_outputs(m)));
-  return ep_model_embed(E, m, &set->X, memory);
+  return ep_model_embed(NULL, E, m, &set->X);
 }
 
 /* the two principal axes of E, centred */
@@ -80,12 +78,12 @@ static ep_status judge_outputs(ep_work *work, json_t *entry, const ep_mat *A, co
                    : plane(work, entry, A, job->train->labels);
 }
 
-static ep_status judge(json_t *entry, const ep_model *m, const ep_job *job, double memory) {
+static ep_status judge(json_t *entry, const ep_model *m, const ep_job *job) {
   ep_mat A = {0}, B = {0};
   ep_work work = {0};
   if (!job->train) return EP_OK;
-  ep_status st = outputs(&A, m, job->train, memory);
-  if (!st && job->test) st = outputs(&B, m, job->test, memory);
+  ep_status st = outputs(&A, m, job->train);
+  if (!st && job->test) st = outputs(&B, m, job->test);
   if (!st) st = judge_outputs(&work, entry, &A, &B, job);
   ep_work_free(&work);
   ep_mat_free(&A);
@@ -99,38 +97,45 @@ static void set(stage *s, const char *method) {
   strcpy(s->setup->fit.method, method);
   s->setup->net.width = s->job->width;
   s->setup->run.seed = s->job->seed;
-  s->setup->run.progress = NULL;
   s->setup->fit.rate = s->job->config->rate;
   s->setup->fit.epochs = s->job->config->epochs;
   s->setup->fit.track_points = s->job->config->track_points;
   const long every = s->setup->fit.epochs / 12;
   s->setup->fit.track_every = every > 1 ? every : 1;
-  snprintf(s->setup->files.checkpoint, sizeof s->setup->files.checkpoint, "%s/unfinished.npz",
-           s->job->folder);
+  s->setup->files.out[0] = '\0'; /* no files */
 }
 
 /* tells whom it concerns where the job is */
 static void tell(stage *s) {
   const ep_job *j = s->job;
   const double share = (double)s->done++ / (double)s->steps;
-  ep_run_progress(j->run, "compare", 100 * (j->begin + (j->end - j->begin) * share), 100);
+  ep_run_progress("compare", 100 * (j->begin + (j->end - j->begin) * share), 100);
 }
 
 /* fits s->setup, judges the outputs, writes the row of the table under `name` */
-static ep_status run(stage *s, ep_model *m, ep_fit_info *info, const char *name) {
+static ep_status run_from(stage *s, ep_model **m, ep_fit_info *info, const char *name,
+                          const ep_net *start) {
   json_t *entry = json_object();
   tell(s);
   EP_TRY(ep_json_put(s->methods, name, entry));
   ep_memory_peak_reset();
-  const ep_status st = ep_fit(m, info, s->job->points, s->setup);
-  if (st == EP_ERR_INTERRUPTED) unlink(s->setup->files.checkpoint);
-  EP_TRY(st);
+  EP_TRY(ep_fit_quietly(m, info, s->job->points, s->setup, start));
   EP_TRY(ep_json_put(entry, "loss", ep_json_number(info->loss)));
   EP_TRY(ep_json_put(entry, "status", json_string(ep_outcome_name(info->outcome))));
   EP_TRY(ep_json_put(entry, "epochs", json_integer(info->epochs)));
   EP_TRY(ep_json_put(entry, "seconds", json_real(info->seconds)));
   EP_TRY(ep_json_put(entry, "memory", json_real((double)ep_memory_peak())));
-  return judge(entry, m, s->job, ep_run_memory_left(&s->job->base->run));
+  return judge(entry, *m, s->job);
+}
+
+static ep_status run(stage *s, ep_model **m, ep_fit_info *info, const char *name) {
+  return run_from(s, m, info, name, NULL);
+}
+
+/* the weights that every method starts from */
+static ep_status start_weights(ep_net *net, const stage *s) {
+  const ep_mat *X = &s->job->points->X;
+  return ep_net_start(net, &s->setup->net, X->cols, (uint64_t)s->job->seed, X->prec);
 }
 
 /* the theory's bounds on this run, beside what was measured; `setup` is still that of the fit */
@@ -140,9 +145,8 @@ static ep_status check_bounds(stage *s, const ep_model *m, const ep_fit_info *in
   json_t *list = NULL, *all = json_object_get(s->out, "bounds"), *one;
   size_t i;
   if (s->setup->net.depth > 1) return EP_OK;
-  EP_TRY(ep_net_start(&start, &s->setup->net, s->job->points->X.cols, (uint64_t)s->job->seed,
-                      s->job->points->X.prec));
-  const ep_bound_run run = {&start, &m->net, s->job->points, s->setup, info->epochs};
+  EP_TRY(start_weights(&start, s));
+  const ep_bound_run run = {&start, ep_model_net(m), s->job->points, s->setup, info->epochs};
   ep_status st = ep_bounds_check(rows, &run);
   if (!st) st = ep_bounds_to_json(&list, rows);
   ep_net_free(&start);
@@ -200,7 +204,7 @@ static ep_status difference(json_t *out, const char *name, const ep_mat *A, cons
 
 static ep_status embed_points(ep_mat *F, const stage *s, const ep_model *m) {
   EP_TRY(ep_mat_new(F, s->job->points->X.prec, s->job->points->X.rows, ep_model_outputs(m)));
-  return ep_model_embed(F, m, &s->job->points->X, ep_run_memory_left(&s->job->base->run));
+  return ep_model_embed(NULL, F, m, &s->job->points->X);
 }
 
 /* ---- training and the frozen kernel */
@@ -224,7 +228,7 @@ static ep_status kernel_size(double *size, const stage *s) {
 }
 
 static ep_status trained(stage *s, ep_mat *F) {
-  ep_model m = {0};
+  ep_model *m = NULL;
   ep_fit_info info = {0};
   double size = NAN;
   set(s, "gd");
@@ -237,41 +241,35 @@ static ep_status trained(stage *s, ep_mat *F) {
         s->out, "ntk_drift",
         ep_json_number(info.history.value[(info.history.rows - 1) * info.history.columns + 3] /
                        size));
-  if (!st && !diverged(&info)) st = embed_points(F, s, &m);
-  if (!st && !diverged(&info)) st = check_bounds(s, &m, &info);
-  ep_model_free(&m);
+  if (!st && !diverged(&info)) st = embed_points(F, s, m);
+  if (!st && !diverged(&info)) st = check_bounds(s, m, &info);
+  ep_model_free(m);
   ep_fit_info_free(&info);
   return st;
 }
 
-/* the same descent with a frozen kernel; F: outputs of training, empty if it diverged */
+/* the same descent with a frozen kernel; F: outputs of training, empty if it diverged. The analytic kernel begins at the
+ * outputs of the same network. */
 static ep_status frozen(stage *s, const ep_mat *F, bool analytic) {
-  ep_model m = {0};
+  ep_model *m = NULL;
   ep_fit_info info = {0};
   ep_mat E = {0};
+  ep_net start = {0};
+  ep_status st = EP_OK;
   set(s, "kernel");
   if (analytic) {
     strcpy(s->setup->fit.kernel, "analytic");
-    strcpy(s->setup->net.init, s->path[0]);
+    st = start_weights(&start, s);
   }
-  ep_status st = run(s, &m, &info, analytic ? "kernel, analytic" : "kernel");
-  if (!st && F->data && !diverged(&info)) st = embed_points(&E, s, &m);
+  if (!st)
+    st = run_from(s, &m, &info, analytic ? "kernel, analytic" : "kernel", analytic ? &start : NULL);
+  if (!st && F->data && !diverged(&info)) st = embed_points(&E, s, m);
   if (!st && E.data)
     st = difference(s->out, analytic ? "analytic_difference" : "kernel_difference", &E, F);
   ep_mat_free(&E);
-  ep_model_free(&m);
+  ep_net_free(&start);
+  ep_model_free(m);
   ep_fit_info_free(&info);
-  return st;
-}
-
-static ep_status save_start(stage *s) {
-  ep_model m = {0};
-  set(s, "gd");
-  EP_TRY(ep_net_start(&m.net, &s->setup->net, s->job->points->X.cols, (uint64_t)s->job->seed,
-                      s->job->points->X.prec));
-  ep_status st = ep_setup_to_json(&m.config, s->setup);
-  if (!st) st = ep_model_save(s->path[0], &m);
-  ep_model_free(&m);
   return st;
 }
 
@@ -281,7 +279,6 @@ static ep_status kernels(stage *s) {
   if (ep_compare_has(s->job->config, "gd")) st = trained(s, &F);
   if (!st && ep_compare_has(s->job->config, "kernel")) {
     st = frozen(s, &F, false);
-    if (!st) st = save_start(s);
     if (!st) st = frozen(s, &F, true);
   }
   ep_mat_free(&F);
@@ -291,7 +288,7 @@ static ep_status kernels(stage *s) {
 /* ---- the orthogonal model and PCA */
 
 typedef struct {
-  ep_model trained, first, last; /* grassmann; PCA of C(0); PCA of C at the end */
+  ep_model *trained, *first, *last; /* grassmann; PCA of C(0); PCA of C at the end */
   ep_fit_info info[3];
 } orthogonal;
 
@@ -312,9 +309,10 @@ static ep_status angles(json_t *out, const char *name, const ep_mat *A, const ep
 static ep_status rotated_difference(stage *s, orthogonal *o) {
   ep_mat A = {0}, B = {0}, O = {0};
   ep_procrustes_info info;
-  o->first.normalise = o->last.normalise = true;
-  ep_status st = embed_points(&A, s, &o->last);
-  if (!st) st = embed_points(&B, s, &o->first);
+  ep_status st = ep_model_normalise(o->first);
+  if (!st) st = ep_model_normalise(o->last);
+  if (!st) st = embed_points(&A, s, o->last);
+  if (!st) st = embed_points(&B, s, o->first);
   if (!st) st = ep_mat_new(&O, EP_DOUBLE, A.cols, A.cols);
   if (!st) st = ep_procrustes(&O, &info, &A, &B);
   if (!st)
@@ -322,7 +320,6 @@ static ep_status rotated_difference(stage *s, orthogonal *o) {
                      json_pack("{s:o, s:o, s:o}", "mean", ep_json_number(info.mean), "max",
                                ep_json_number(info.max), "relative",
                                ep_json_number(info.residual / sqrt(ep_mat_norm2(&B)))));
-  o->first.normalise = o->last.normalise = false;
   ep_mat_free(&A);
   ep_mat_free(&B);
   ep_mat_free(&O);
@@ -354,21 +351,22 @@ static ep_status fit_grassmann(stage *s, orthogonal *o, double size) {
   EP_TRY(series(s->out, "c_time", h, "c_frobenius", size));
   EP_TRY(series(s->out, "w_time", h, "w_change", 1));
   if (diverged(&o->info[0])) return EP_OK;
-  EP_TRY(check_bounds(s, &o->trained, &o->info[0]));
+  EP_TRY(check_bounds(s, o->trained, &o->info[0]));
   return ep_json_put(s->out, "c_drift",
                      ep_json_number(h->value[(h->rows - 1) * h->columns + 2] / size));
 }
 
 /* PCA of C at the weights that grassmann ended with, beside that of C(0) and the trained W */
 static ep_status last_pca(stage *s, orthogonal *o) {
-  EP_TRY(ep_model_save(s->path[1], &o->trained));
   set(s, "pca");
-  strcpy(s->setup->net.init, s->path[1]);
-  EP_TRY(ep_fit(&o->last, &o->info[2], s->job->points, s->setup));
+  EP_TRY(ep_fit_quietly(&o->last, &o->info[2], s->job->points, s->setup, ep_model_net(o->trained)));
   EP_TRY(rotated_difference(s, o));
-  EP_TRY(angles(s->out, "angles_trained_first", &o->trained.net.W, &o->first.net.W));
-  EP_TRY(angles(s->out, "angles_trained_last", &o->trained.net.W, &o->last.net.W));
-  return angles(s->out, "angles_last_first", &o->last.net.W, &o->first.net.W);
+  const ep_mat *const trained = &ep_model_net(o->trained)->W,
+                      *const first = &ep_model_net(o->first)->W,
+                      *const last = &ep_model_net(o->last)->W;
+  EP_TRY(angles(s->out, "angles_trained_first", trained, first));
+  EP_TRY(angles(s->out, "angles_trained_last", trained, last));
+  return angles(s->out, "angles_last_first", last, first);
 }
 
 static ep_status closed(stage *s, orthogonal *o) {
@@ -377,7 +375,7 @@ static ep_status closed(stage *s, orthogonal *o) {
   if (ep_compare_has(c, "pca")) EP_TRY(fit_pca(s, o));
   if (!ep_compare_has(c, "grassmann")) return EP_OK;
   if (!ep_compare_has(c, "pca")) return fit_grassmann(s, o, 1);
-  EP_TRY(ep_covariance_size(&size, &o->first, s->job->points));
+  EP_TRY(ep_covariance_size(&size, o->first, s->job->points));
   EP_TRY(fit_grassmann(s, o, size));
   return diverged(&o->info[0]) ? EP_OK : last_pca(s, o);
 }
@@ -386,9 +384,9 @@ static ep_status closed_forms(stage *s) {
   orthogonal *o = ep_alloc(1, sizeof *o);
   EP_CHECK(o, EP_ERR_NOMEM, "no memory for a comparison");
   const ep_status st = closed(s, o);
-  ep_model_free(&o->trained);
-  ep_model_free(&o->first);
-  ep_model_free(&o->last);
+  ep_model_free(o->trained);
+  ep_model_free(o->first);
+  ep_model_free(o->last);
   for (int i = 0; i < 3; i++) ep_fit_info_free(&o->info[i]);
   ep_release(o);
   return st;
@@ -397,13 +395,13 @@ static ep_status closed_forms(stage *s) {
 /* ---- methods that are only rows of the table */
 
 static ep_status plain(stage *s, const char *method) {
-  ep_model m = {0};
+  ep_model *m = NULL;
   ep_fit_info info = {0};
   set(s, method);
   if (strcmp(method, "iterate") == 0) s->setup->fit.epochs = s->job->config->iterations;
   ep_status st = run(s, &m, &info, method);
   if (!st && strcmp(method, "infinite") == 0) st = spectrum(s->out, &info);
-  ep_model_free(&m);
+  ep_model_free(m);
   ep_fit_info_free(&info);
   return st;
 }
@@ -429,14 +427,9 @@ static ep_status fill(stage *s, bool infinite) {
   EP_TRY(ep_json_put(s->out, "methods", s->methods));
   EP_TRY(ep_json_put(s->out, "width", infinite ? json_null() : json_integer(j->width)));
   EP_TRY(ep_json_put(s->out, "seed", json_integer(j->seed)));
-  snprintf(s->path[0], sizeof s->path[0], "%s/start.npz", j->folder);
-  snprintf(s->path[1], sizeof s->path[1], "%s/end.npz", j->folder);
   for (int i = 0; ep_method_name(i); i++) s->steps += ep_compare_has(j->config, ep_method_name(i));
   s->steps += 1;
-  const ep_status st = everything(s, infinite);
-  unlink(s->path[0]);
-  unlink(s->path[1]);
-  return st;
+  return everything(s, infinite);
 }
 
 ep_status ep_compare_job(json_t **out, const ep_job *job, bool infinite) {

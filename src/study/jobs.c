@@ -26,6 +26,14 @@ ep_status ep_jobs_write(const char *path, const json_t *job) {
   return st;
 }
 
+ep_status ep_fit_quietly(ep_model **model, ep_fit_info *info, const ep_points *points,
+                         const ep_setup *setup, const ep_net *start) {
+  const ep_run_hooks hooks = ep_run_quiet();
+  const ep_status st = ep_fit_from(NULL, model, info, points, setup, start);
+  ep_run_set_hooks(ep_run_current(), &hooks);
+  return st;
+}
+
 ep_status ep_json_put(json_t *object, const char *name, json_t *value) {
   EP_CHECK(json_object_set_new(object, name, value) == 0, EP_ERR_NOMEM, "no memory for results");
   return EP_OK;

@@ -68,7 +68,7 @@ static ep_status limit_of(ep_claim_result *r, json_t *figure, const char *weight
       error[i] += one / runs;
       least[i] = fmin(least[i], low);
     }
-    EP_TRY(ep_watch_step("batches", i + 1, SIZES));
+    EP_TRY(ep_run_step("batches", i + 1, SIZES));
   }
   const ep_power_law law = ep_power_law_fit(n, error, SIZES);
   const double slope = law.exponent;

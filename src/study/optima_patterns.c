@@ -208,7 +208,7 @@ static ep_status tilted(ep_claim_result *r, int ends[2], double tilt, json_t *fi
   ends[0] = ends[1] = 0;
   for (int i = 0; i < TILTED; i++) {
     ep_population p;
-    EP_TRY(ep_watch_step("patterns", i, TILTED));
+    EP_TRY(ep_run_step("patterns", i, TILTED));
     EP_TRY(ep_population_summation(&p, EP_PATTERNS, 0.2, tilt, seed + (uint64_t)i));
     const ep_status st = from_patterns(&degrees, ends, i ? NULL : figure, &p);
     ep_population_free(&p);

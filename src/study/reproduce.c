@@ -50,7 +50,7 @@ ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const
 /* ---- progress: a claim counts as the seconds it is known to take; within one, its outermost stage counts */
 
 typedef struct {
-  const ep_run_config *outer;
+  ep_run_hooks outer;
   double before, here, all; /* seconds of those done, of this one, of all that are to be run */
   char stage[40];           /* of this one, the first that spoke: those within it do not count */
   double within;            /* share of it */
@@ -61,9 +61,9 @@ static void tell(void *user, const char *what, double done, double total) {
   progress *p = user;
   if (!p->stage[0]) snprintf(p->stage, sizeof p->stage, "%s", what);
   if (total > 0 && strcmp(p->stage, what) == 0) p->within = fmax(p->within, fmin(done / total, 1));
-  if (p->all > 0)
-    ep_run_progress(p->outer, "claims", p->count * (p->before + p->within * p->here) / p->all,
-                    p->count);
+  if (p->all > 0 && p->outer.progress)
+    p->outer.progress(p->outer.user, "claims",
+                      p->count * (p->before + p->within * p->here) / p->all, p->count);
 }
 
 /* ---- one claim */
@@ -137,18 +137,18 @@ static json_t *finished(const char *path) {
 /* from its file, or run and written there; a claim that could not run is tried again next time. Its parts are beside it
  * until it is finished. */
 static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
-                         const ep_run_config *outer, const char *folder, progress *p) {
+                         const ep_run_config *run, const char *folder, progress *p) {
   char path[1200], parts[1240];
-  ep_run_config run = *outer;
-  EP_TRY(job_path(path, folder, c, size, outer));
+  EP_TRY(job_path(path, folder, c, size, run));
   json_t *job = finished(path);
   if (job) return ep_json_append(jobs, job);
   snprintf(parts, sizeof parts, "%s.parts", path);
-  run.parts = parts;
+  const ep_run_hooks hooks = {tell, p, p->outer.stop, parts};
+  ep_run_set_hooks(ep_run_current(), &hooks);
   p->here = c->seconds[size];
   job = words_of(c);
   EP_TRY(ep_json_append(jobs, job));
-  EP_TRY(run_claim(job, c, size, &run));
+  EP_TRY(run_claim(job, c, size, run));
   p->before += p->here;
   p->here = p->within = 0;
   p->stage[0] = '\0';
@@ -192,27 +192,23 @@ static ep_status sum_up(json_t *result, const json_t *jobs) {
 }
 
 static ep_status reproduce(json_t *result, const ep_claim *const *claims, int count,
-                           ep_claim_size size, const ep_run_config *outer, const char *folder) {
+                           ep_claim_size size, const ep_run_config *run, const char *folder,
+                           progress *p) {
   char jobs_folder[1200];
   json_t *jobs = json_array();
-  progress p = {.outer = outer};
-  ep_run_config run = *outer;
-  run.progress = tell, run.user = &p;
   EP_TRY(ep_json_put(result, "size", json_string(ep_claim_size_name(size))));
-  EP_TRY(ep_json_put(result, "seed", json_integer(run.seed)));
-  EP_TRY(ep_json_put(result, "precision", json_string(run.precision)));
+  EP_TRY(ep_json_put(result, "seed", json_integer(run->seed)));
+  EP_TRY(ep_json_put(result, "precision", json_string(run->precision)));
   EP_TRY(ep_json_put(result, "version", json_string(ep_version())));
   EP_TRY(ep_json_put(result, "claims", jobs));
   snprintf(jobs_folder, sizeof jobs_folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(jobs_folder));
-  EP_TRY(plan(&p, claims, count, size, &run, folder));
-  ep_watch(&run);
+  EP_TRY(plan(p, claims, count, size, run, folder));
   ep_status st = EP_OK;
   for (int i = 0; !st && i < count; i++) {
-    st = ep_run_stopped(&run) ? EP_FAIL(EP_ERR_INTERRUPTED, "interrupted") : EP_OK;
-    if (!st) st = one_job(jobs, claims[i], size, &run, folder, &p);
+    st = ep_run_stopped() ? EP_FAIL(EP_ERR_INTERRUPTED, "interrupted") : EP_OK;
+    if (!st) st = one_job(jobs, claims[i], size, run, folder, p);
   }
-  ep_watch(NULL);
   EP_TRY(st);
   return sum_up(result, jobs);
 }
@@ -221,7 +217,12 @@ ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count
                        ep_claim_size size, const ep_run_config *run, const char *folder) {
   *result = json_object();
   EP_CHECK(*result, EP_ERR_NOMEM, "no memory for results");
-  ep_status st = reproduce(*result, claims, count, size, run, folder);
+  ep_run *const mine = ep_run_current(); /* its hooks are ours until the end */
+  progress p = {.outer = ep_run_set_hooks(mine, NULL)};
+  const ep_run_hooks hooks = {tell, &p, p.outer.stop, NULL};
+  ep_run_set_hooks(mine, &hooks);
+  ep_status st = reproduce(*result, claims, count, size, run, folder, &p);
+  ep_run_set_hooks(mine, &p.outer);
   if (st == EP_ERR_INTERRUPTED)
     st = EP_FAIL(st,
                  "interrupted; finished claims are in %s/jobs: the same command goes on from there",

@@ -1,6 +1,7 @@
 /* TANGENT's claims on networks: beside their linearisation (Lee), at large rates, as a Gaussian process (Neal). */
 #include "study/tangent_claims.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/powerlaw.h>
 #include <eigenpair/random.h>
 #include <math.h>
@@ -59,7 +60,7 @@ ep_status tangent_lee(ep_claim_result *r, ep_claim_size size, const ep_run_confi
   const int seeds = size == EP_CLAIM_QUICK ? 3 : size == EP_CLAIM_MEDIUM ? 5 : 10;
   const long widest = size == EP_CLAIM_QUICK ? 2048 : size == EP_CLAIM_MEDIUM ? 4096 : 16384;
   for (long width = 64; width <= widest; width *= 2) {
-    EP_TRY(ep_watch_step("widths", log2((double)width / 64), log2((double)widest / 64)));
+    EP_TRY(ep_run_step("widths", log2((double)width / 64), log2((double)widest / 64)));
     ep_work work = {0};
     const ep_status st = lee_width(&t, &work, width, seeds, run);
     ep_work_free(&work);
@@ -198,7 +199,7 @@ ep_status tangent_rate(ep_claim_result *r, ep_claim_size size, const ep_run_conf
   for (int i = 0; i < RATES; i++) t.linear_least[i] = t.network_least[i] = INFINITY;
   for (int k = 0; k < SEEDS; k++) {
     ep_work work = {0};
-    EP_TRY(ep_watch_step("seeds", k, SEEDS));
+    EP_TRY(ep_run_step("seeds", k, SEEDS));
     const ep_status st = rate_seed(&t, &critical, &work, width, 1000, run->seed + k);
     ep_work_free(&work);
     EP_TRY(st);
@@ -258,7 +259,7 @@ static ep_status nngp_errors(double *error, const double *draws, int count, ep_w
     ep_random_fill_normal(&net.theta, (uint64_t)run->seed, EP_STREAM_START, (uint32_t)i);
     ep_stream_forward(&F, s, &net);
     ep_mat_gram(&S, 1, &F, 1);
-    if (i % 1024 == 0) st = ep_watch_step("networks", (double)i, draws[count - 1]);
+    if (i % 1024 == 0) st = ep_run_step("networks", (double)i, draws[count - 1]);
     if ((double)i != draws[at]) continue;
     ep_mat_copy(&E, &K);
     ep_mat_axpy(&E, -1 / (double)i, &S);

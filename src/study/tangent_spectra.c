@@ -210,7 +210,7 @@ static ep_status predict_networks(double *ratio, double *error, ep_work *work, e
   EP_TRY(ep_work_mat(work, &all, EP_DOUBLE, M, ep_domain_dimension(d)));
   EP_TRY(ep_work_mat(work, &F, EP_DOUBLE, M, 1));
   for (int i = 0; i < runs; i++) {
-    EP_TRY(ep_watch_step("networks", i, runs));
+    EP_TRY(ep_run_step("networks", i, runs));
     ep_random random = ep_random_new((uint64_t)run->seed, EP_STREAM_BATCH, (uint32_t)i);
     double mse;
     ep_random_permutation(&random, order, M);

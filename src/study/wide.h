@@ -26,7 +26,7 @@ typedef struct {
 typedef struct {
   ep_setup *setup;
   ep_points points;
-  ep_model start, model; /* at epoch 0, and at the end */
+  ep_model *start, *model; /* at epoch 0, and at the end */
   ep_fit_info info;
   const ep_run_config *run;
 } wide_fit;
@@ -41,10 +41,10 @@ ep_status wide_fit_on(wide_fit *f);
 ep_status wide_train(wide_fit *f);
 ep_status wide_train_from_start(wide_fit *f);
 /* Another model from the same points and start; method NULL: as it is. */
-ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, const char *method,
+ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
                          long epochs);
 void wide_free(wide_fit *f);
-ep_status wide_embed(ep_mat *E, const wide_fit *f, const ep_model *model, const ep_mat *X);
+ep_status wide_embed(ep_mat *E, const ep_model *model, const ep_mat *X);
 
 /* A column of the history at a row; the last row for row < 0. NAN if there is no such column. */
 double wide_history(const ep_fit_info *info, const char *column, ptrdiff_t row);

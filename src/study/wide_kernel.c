@@ -18,18 +18,18 @@ static double largest_difference(const ep_mat *A, const ep_mat *B) {
 }
 
 static ep_status against_frozen(double *out, wide_fit *f, bool first_seed, void *user) {
-  ep_model frozen = {0};
+  ep_model *frozen = NULL;
   ep_fit_info info = {0};
   ep_mat A = {0}, B = {0};
   (void)first_seed;
   (void)user;
   ep_status st = wide_fit_again(&frozen, &info, f, "kernel", f->setup->fit.epochs);
-  if (!st) st = wide_embed(&A, f, &f->model, &f->points.X);
-  if (!st) st = wide_embed(&B, f, &frozen, &f->points.X);
+  if (!st) st = wide_embed(&A, f->model, &f->points.X);
+  if (!st) st = wide_embed(&B, frozen, &f->points.X);
   if (!st) out[0] = largest_difference(&A, &B);
   ep_mat_free(&A);
   ep_mat_free(&B);
-  ep_model_free(&frozen);
+  ep_model_free(frozen);
   ep_fit_info_free(&info);
   return st;
 }
@@ -96,9 +96,9 @@ typedef struct {
 /* max |K - K(0)| at the first points between the start and the weights at which the loss was lost */
 static ep_status kernels_apart(ep_work *work, double *drift, const wide_fit *f) {
   const ptrdiff_t p = f->points.X.rows, asked = f->setup->fit.track_points;
-  const ptrdiff_t n = asked < p ? asked : p, z = f->model.net.W.cols;
+  const ptrdiff_t n = asked < p ? asked : p, z = ep_model_net(f->model)->W.cols;
   const ep_mat X = ep_mat_rows(&f->points.X, 0, n);
-  const ep_net *const nets[] = {&f->start.net, &f->model.net};
+  const ep_net *const nets[] = {ep_model_net(f->start), ep_model_net(f->model)};
   const double memory = ep_run_memory(f->run) - (double)ep_memory_current();
   ep_mat K[2];
   for (int i = 0; i < 2; i++) {
@@ -250,7 +250,7 @@ static ep_status blow_up(double out[3], json_t *figure, wide_fit *f) {
   strcpy(f->setup->run.precision, "double");
   EP_TRY(line_points(&f->points));
   EP_TRY(wide_start(f));
-  const closed_form k = closed_form_of(&P0, &f->start.net, 1.5);
+  const closed_form k = closed_form_of(&P0, ep_model_net(f->start), 1.5);
   f->setup->fit.rate = 1e-4 * k.blow_up;
   f->setup->fit.epochs = 12000;
   f->setup->fit.track_every = 1;
@@ -278,7 +278,7 @@ static ep_status prop10(ep_claim_result *r, ep_work *work, const ep_run_config *
     for (int k = 0; k < SEEDS; k++) {
       double out[3];
       wide_fit f;
-      EP_TRY(ep_watch_step("widths", w, WIDTHS));
+      EP_TRY(ep_run_step("widths", w, WIDTHS));
       ep_status st =
           wide_setup_only(&f, &s, &(wide_size){.epochs = 1}, widths[w], run->seed + k, run);
       if (!st) st = blow_up(out, k ? NULL : figure, &f);
@@ -338,9 +338,9 @@ static ep_status twins(double *apart, json_t *figure, wide_fit *f) {
   ep_mat E = {0};
   double top = 0, worst = 0;
   ep_status st = wide_start(f);
-  if (!st) copy_column(&f->start.net.W);
+  if (!st) copy_column(&ep_model_net(f->start)->W);
   if (!st) st = wide_train_from_start(f);
-  if (!st) st = wide_embed(&E, f, &f->model, &f->points.X);
+  if (!st) st = wide_embed(&E, f->model, &f->points.X);
   for (ptrdiff_t i = 0; !st && i < E.rows; i++) {
     top = fmax(top, fabs(ep_get(&E, i, 0)));
     worst = fmax(worst, fabs(ep_get(&E, i, 0) - ep_get(&E, i, 1)));
@@ -371,7 +371,7 @@ ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_confi
     for (int i = 0; i < sizes[size].seeds; i++) {
       wide_fit f;
       double one = NAN;
-      EP_TRY(ep_watch_step("seeds", k * sizes[size].seeds + i, 2 * sizes[size].seeds));
+      EP_TRY(ep_run_step("seeds", k * sizes[size].seeds + i, 2 * sizes[size].seeds));
       ep_status st =
           wide_begin(&f, &s, &sizes[size], sizes[size].width[0], run->seed + i, &in_double);
       if (!st) st = twins(&one, i ? NULL : figure, &f);
@@ -401,7 +401,8 @@ typedef struct {
 } bound_table;
 
 static ep_status bounds_of(bound_table *t, wide_fit *f, int width, int seed) {
-  const ep_bound_run run = {&f->start.net, &f->model.net, &f->points, f->setup, f->info.epochs};
+  const ep_bound_run run = {ep_model_net(f->start), ep_model_net(f->model), &f->points, f->setup,
+                            f->info.epochs};
   ep_bound_result rows[EP_BOUNDS];
   EP_TRY(ep_bounds_check(rows, &run));
   for (int i = 0; i < EP_BOUNDS; i++) {
@@ -482,7 +483,7 @@ static ep_status all_bounds(ep_claim_result *r, ep_work *work, const wide_size *
     bound_table t = {0};
     char label[40];
     snprintf(label, sizeof label, "%s %s", methods[k / 2], phi[k % 2]);
-    EP_TRY(ep_watch_step("bounds", k, 4));
+    EP_TRY(ep_run_step("bounds", k, 4));
     EP_TRY(fill_bounds(&t, work, &s, z, run));
     EP_TRY(judge_bounds(r, &t, label, figure, margin, &checked, &held));
     vacuous += t.vacuous;

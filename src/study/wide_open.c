@@ -37,16 +37,16 @@ static ep_status measure_gd(double *out, wide_fit *f, bool first_seed, void *use
 
 static ep_status measure_orthogonal(double *out, wide_fit *f, bool first_seed, void *user) {
   waiting *g = user;
-  ep_model pca = {0};
+  ep_model *pca = NULL;
   ep_fit_info info = {0};
   (void)first_seed;
   g->settled = g->settled && f->info.outcome == EP_CONVERGED;
   out[0] = wide_history(&f->info, "c_frobenius", -1);
   out[1] = (double)f->info.epochs;
   ep_status st = wide_fit_again(&pca, &info, f, "pca", 0);
-  if (!st) st = cosines(&out[2], &out[3], &f->model.net.W, &pca.net.W);
+  if (!st) st = cosines(&out[2], &out[3], &ep_model_net(f->model)->W, &ep_model_net(pca)->W);
   if (!st) out[4] = info.loss - f->info.loss;
-  ep_model_free(&pca);
+  ep_model_free(pca);
   ep_fit_info_free(&info);
   return st;
 }
@@ -164,7 +164,7 @@ ep_status wide_open_losses(ep_claim_result *r, ep_claim_size size, const ep_run_
     const wide_setting s = {
         .data = wide_images(size), .loss = losses[k].loss, .rate = losses[k].rate, .track = "ntk"};
     wide_drift d;
-    EP_TRY(ep_watch_step("losses", k, 7));
+    EP_TRY(ep_run_step("losses", k, 7));
     EP_TRY(wide_drift_check(&d, r, losses[k].name, "ntk_max", &s, &open_sizes[size], run));
     EP_TRY(say_constant(r, losses[k].name, &d));
     if (losses[k].judged) r->pass = r->pass && constant(&d);
@@ -180,7 +180,7 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
                                     {1000, 500, 3, 4, {50, 100, 300, 1000}}};
   r->pass = true;
   for (int depth = 1; depth <= 4; depth++) {
-    EP_TRY(ep_watch_step("depths", depth - 1, 4));
+    EP_TRY(ep_run_step("depths", depth - 1, 4));
     const wide_setting s = {.data = wide_images(size), .depth = depth, .rate = 1, .track = "ntk"};
     wide_drift d;
     char name[24];
@@ -219,10 +219,10 @@ static ep_status correlate(const ep_mat *W, double rho, long seed) {
 static ep_status rank_after(double *before, double *after, wide_fit *f, double rho) {
   ep_mat E = {0}, F = {0};
   ep_status st = wide_start(f);
-  if (!st) st = correlate(&f->start.net.W, rho, f->setup->run.seed);
+  if (!st) st = correlate(&ep_model_net(f->start)->W, rho, f->setup->run.seed);
   if (!st) st = wide_train_from_start(f);
-  if (!st) st = wide_embed(&E, f, &f->start, &f->points.X);
-  if (!st) st = wide_embed(&F, f, &f->model, &f->points.X);
+  if (!st) st = wide_embed(&E, f->start, &f->points.X);
+  if (!st) st = wide_embed(&F, f->model, &f->points.X);
   if (!st) st = ep_rankme(before, &E);
   if (!st) st = ep_rankme(after, &F);
   ep_mat_free(&E);
@@ -243,7 +243,7 @@ static ep_status starts(ep_claim_result *r, ep_work *work, const wide_setting *s
   for (int i = 0; i < RHOS; i++)
     for (int k = 0; k < z->seeds; k++) {
       wide_fit f;
-      EP_TRY(ep_watch_step("starts", i, RHOS));
+      EP_TRY(ep_run_step("starts", i, RHOS));
       c[0].x[i] = c[1].x[i] = rhos[i];
       ep_status st = wide_begin(&f, s, z, z->width[0], run->seed + k, run);
       if (!st) st = rank_after(claim_at(&c[0], i, k), claim_at(&c[1], i, k), &f, rhos[i]);

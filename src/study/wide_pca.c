@@ -30,7 +30,7 @@ typedef struct {
 static ep_status measure_race(double *out, wide_fit *f, bool first_seed, void *user) {
   race *g = user;
   double size;
-  EP_TRY(ep_covariance_size(&size, &f->start, &f->points));
+  EP_TRY(ep_covariance_size(&size, f->start, &f->points));
   out[0] = INFINITY;
   for (ptrdiff_t row = 1; row < f->info.history.rows; row++) {
     const double c = wide_history(&f->info, "c_frobenius", row) / size;
@@ -75,7 +75,8 @@ ep_status wide_fig4m(ep_claim_result *r, ep_claim_size size, const ep_run_config
 /* ---- Fig. 4 right: PCA of C(0) and PCA of the trained C give one representation */
 
 static ep_status measure_representation(double *out, wide_fit *f, bool first_seed, void *user) {
-  const ep_bound_run run = {&f->start.net, &f->model.net, &f->points, f->setup, f->info.epochs};
+  const ep_bound_run run = {ep_model_net(f->start), ep_model_net(f->model), &f->points, f->setup,
+                            f->info.epochs};
   ep_measured m;
   (void)first_seed;
   (void)user;
@@ -132,8 +133,8 @@ static ep_status probe(double *accuracy, const wide_fit *f, const ep_model *m, c
   ep_probe_config config;
   ep_probe_result result = {0};
   ep_options_default(ep_probe_options, &config);
-  ep_status st = wide_embed(&A, f, m, &l->train.X);
-  if (!st) st = wide_embed(&B, f, m, &l->test.X);
+  ep_status st = wide_embed(&A, m, &l->train.X);
+  if (!st) st = wide_embed(&B, m, &l->test.X);
   const ep_labelled train = {&A, l->train.labels}, test = {&B, l->test.labels};
   if (!st) st = ep_probe_run(&result, "linear", &train, &test, &config, &f->setup->run);
   *accuracy = result.accuracy;
@@ -144,14 +145,14 @@ static ep_status probe(double *accuracy, const wide_fit *f, const ep_model *m, c
 }
 
 static ep_status all_accuracies(double *out, const wide_fit *f, const labelled *l) {
-  EP_TRY(probe(&out[0], f, &f->model, l));
+  EP_TRY(probe(&out[0], f, f->model, l));
   for (int k = 1; k < METHODS; k++) {
-    ep_model m = {0};
+    ep_model *m = NULL;
     ep_fit_info info = {0};
     const double share = methods[k].epochs * (double)f->setup->fit.epochs;
     ep_status st = wide_fit_again(&m, &info, f, methods[k].method, share > 0 ? (long)share : 5);
-    if (!st) st = probe(&out[k], f, &m, l);
-    ep_model_free(&m);
+    if (!st) st = probe(&out[k], f, m, l);
+    ep_model_free(m);
     ep_fit_info_free(&info);
     EP_TRY(st);
   }

@@ -24,7 +24,6 @@ static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long 
                    const ep_run_config *run) {
   ep_setup_default(u);
   u->run = *run;
-  u->run.progress = NULL;
   u->run.seed = seed;
   PUT(u->data.data, s->data ? s->data : "digits");
   PUT(u->pair.pairs, s->pairs);
@@ -54,38 +53,28 @@ static bool is_long(const ep_setup *u) { /* a second and more */
 static ep_status keep_parts(ep_setup *u, const ep_net *start) {
   char name[40], weights[40] = "";
   json_t *settings;
-  EP_TRY(ep_folder_make(u->run.parts));
+  EP_TRY(ep_folder_make(ep_run_parts()));
   EP_TRY(ep_setup_to_json(&settings, u));
   if (start)
     snprintf(weights, sizeof weights, "%016llx",
              (unsigned long long)ep_hash(EP_HASH_START, start->theta.data,
                                          (size_t)start->theta.cols * ep_sizeof(start->theta.prec)));
   ep_status st = ep_json_put(settings, "start", json_string(weights));
-  json_object_del(settings, "init"); /* its name; the weights count */
   if (!st) st = ep_jobs_fingerprint(name, settings);
   json_decref(settings);
   EP_TRY(st);
-  snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%.900s/%s.npz", u->run.parts, name);
+  snprintf(u->files.checkpoint, sizeof u->files.checkpoint, "%.900s/%s.npz", ep_run_parts(), name);
   u->files.every = u->fit.epochs < 5000 ? u->fit.epochs / 10 : 500;
   if (access(u->files.checkpoint, R_OK) == 0)
     memcpy(u->files.resume, u->files.checkpoint, sizeof u->files.resume);
   return EP_OK;
 }
 
-/* a file of this process alone */
-static void temporary(ep_opt_TEXT *path, const char *end) {
-  const char *folder = getenv("TMPDIR");
-  snprintf(*path, sizeof *path, "%s/eigenpair-%ld%s", folder ? folder : "/tmp", (long)getpid(),
-           end);
-}
-
-static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points, ep_setup *u,
+static ep_status fit(ep_model **model, ep_fit_info *info, const ep_points *points, ep_setup *u,
                      const ep_net *start) {
-  const bool parts = u->run.parts && is_long(u);
-  if (parts) EP_TRY(keep_parts(u, start));
-  else temporary(&u->files.checkpoint, ".npz"); /* thrown away if the fit is interrupted */
-  const ep_status st = ep_fit(model, info, points, u);
-  if (st == EP_ERR_INTERRUPTED && !parts) unlink(u->files.checkpoint);
+  u->files.out[0] = u->files.checkpoint[0] = '\0'; /* no files, but for the parts of a long fit */
+  if (ep_run_parts() && is_long(u)) EP_TRY(keep_parts(u, start));
+  const ep_status st = ep_fit_quietly(model, info, points, u, start);
   u->files.resume[0] = '\0';
   return st;
 }
@@ -107,7 +96,7 @@ ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, lon
                         ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run);
 }
 
-ep_status wide_fit_again(ep_model *model, ep_fit_info *info, const wide_fit *f, const char *method,
+ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
                          long epochs) {
   ep_setup *setup = ep_alloc(1, sizeof *setup);
   EP_CHECK(setup, EP_ERR_NOMEM, "no memory for a setup");
@@ -128,13 +117,7 @@ ep_status wide_start(wide_fit *f) {
 }
 
 ep_status wide_train_from_start(wide_fit *f) {
-  ep_opt_TEXT *init = &f->setup->net.init;
-  temporary(init, ".start.npz");
-  ep_status st = ep_model_save(*init, &f->start);
-  if (!st) st = fit(&f->model, &f->info, &f->points, f->setup, &f->start.net);
-  unlink(*init);
-  (*init)[0] = '\0';
-  return st;
+  return fit(&f->model, &f->info, &f->points, f->setup, ep_model_net(f->start));
 }
 
 ep_status wide_fit_on(wide_fit *f) { return fit(&f->model, &f->info, &f->points, f->setup, NULL); }
@@ -147,15 +130,15 @@ ep_status wide_train(wide_fit *f) {
 void wide_free(wide_fit *f) {
   ep_release(f->setup);
   ep_points_free(&f->points);
-  ep_model_free(&f->start);
-  ep_model_free(&f->model);
+  ep_model_free(f->start);
+  ep_model_free(f->model);
   ep_fit_info_free(&f->info);
   *f = (wide_fit){0};
 }
 
-ep_status wide_embed(ep_mat *E, const wide_fit *f, const ep_model *model, const ep_mat *X) {
+ep_status wide_embed(ep_mat *E, const ep_model *model, const ep_mat *X) {
   EP_TRY(ep_mat_new(E, X->prec, X->rows, ep_model_outputs(model)));
-  return ep_model_embed(E, model, X, ep_run_memory(f->run) - (double)ep_memory_current());
+  return ep_model_embed(NULL, E, model, X);
 }
 
 bool wide_diverged(const wide_fit *f) { return f->info.outcome == EP_DIVERGED; }
@@ -195,7 +178,7 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
     EP_TRY(claim_curve_new(&curves[q], work, z->widths, z->seeds));
   for (int w = 0; w < z->widths; w++)
     for (int k = 0; k < z->seeds; k++) {
-      EP_TRY(ep_watch_step("widths", done, all));
+      EP_TRY(ep_run_step("widths", done, all));
       EP_TRY(one(out, s, z, z->width[w], run->seed + k, measure, user, run));
       for (int q = 0; q < quantities; q++) {
         curves[q].x[w] = (double)z->width[w];

@@ -192,7 +192,7 @@ ep_status ep_bounds_check(ep_bound_result out[EP_BOUNDS], const ep_bound_run *ru
   for (int i = 0; i < EP_BOUNDS; i++) {
     const ep_bound_quantity what = ep_bounds[i].what;
     out[i] = (ep_bound_result){.bound = &ep_bounds[i], .measured = {NAN, INFINITY, 0, NAN}};
-    EP_TRY(ep_watch_step("bounds", i, EP_BOUNDS));
+    EP_TRY(ep_run_step("bounds", i, EP_BOUNDS));
     if (unmet(ep_bounds[i].needs & ~(unsigned)GAP, &in)) continue;
     if (!measured[what]) EP_TRY(ep_bound_measure(&known[what], what, run));
     measured[what] = true;

@@ -1,7 +1,8 @@
 /* The constants of a run, and what WIDE's bounds are on: steps, weights, Hessian, kernel, C, its PCA. */
-#include "kernel/feature_drift.h"
+#include "map/drift.h"
 #include "method/closed.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/bounds.h>
 #include <eigenpair/subspace.h>
 #include <float.h>
@@ -185,7 +186,7 @@ static ep_status hessian(ep_work *work, ep_measured *out, const ep_bound_run *ru
   for (ptrdiff_t i = 0; i < X->rows; i += block) {
     const ptrdiff_t n = X->rows - i < block ? X->rows - i : block;
     const ep_mat x = ep_mat_rows(X, i, n), a = ep_mat_rows(&A, 0, n);
-    EP_TRY(ep_watch_step("Hessian", (double)i, (double)X->rows));
+    EP_TRY(ep_run_step("Hessian", (double)i, (double)X->rows));
     ep_mat_mul(&a, net->shape.input_scale, &x, EP_N, &net->V[0], EP_T, 0);
     out->value = fmax(out->value, hessian_of_block(&x, &a, &S, &C, w, net));
   }
@@ -226,12 +227,12 @@ static ep_status covariance(ep_work *work, ep_measured *out, const ep_bound_run 
   ep_feature_drift drift;
   (void)work;
   EP_TRY(psi_of(&psi, &o, run));
-  const ep_features start = ep_features_dense(run->start, psi);
-  const ep_features now = ep_features_dense(run->now, psi);
+  const ep_network_map start = ep_network_map_of(run->start, psi);
+  const ep_network_map now = ep_network_map_of(run->now, psi);
   const ep_mat *X = &run->points->X;
-  EP_TRY(ep_feature_drift_new(&drift, &start, X, &run->points->pairs,
+  EP_TRY(ep_feature_drift_new(&drift, &start.head, X, &run->points->pairs,
                               ep_run_memory_left(&run->setup->run)));
-  const ep_status st = ep_feature_drift_value(&out->value, &drift, &now, X);
+  const ep_status st = ep_feature_drift_value(&out->value, &drift, &now.head, X);
   ep_feature_drift_free(&drift);
   if (psi.cosine) out->ceiling = 2 * ep_objective_partners(&o, &run->points->pairs);
   return st;
@@ -260,7 +261,7 @@ static ep_status embed(ep_work *work, pca *p, const ep_net *net, const ep_bound_
     const ptrdiff_t n = X->rows - i < block ? X->rows - i : block;
     const ep_mat x = ep_mat_rows(X, i, n), h = ep_mat_rows(&H, 0, n), v = ep_mat_rows(&u, 0, n);
     const ep_mat to = ep_mat_rows(&p->U, i, n);
-    EP_TRY(ep_watch_step("representation", (double)i, (double)X->rows));
+    EP_TRY(ep_run_step("representation", (double)i, (double)X->rows));
     EP_TRY(ep_net_hidden(&h, net, &x));
     ep_mat_mul(&v, 1 / sqrt((double)m), &h, EP_N, &W, EP_N, 0);
     ep_mat_copy(&to, &v);
@@ -280,12 +281,12 @@ static ep_status pca_of(ep_work *work, pca *out, const ep_net *net, const ep_bou
   double *lambda;
   strcpy(setup.closed.path, "auto");
   EP_TRY(psi_of(&psi, &o, run));
-  const ep_features map = ep_features_dense(net, psi);
+  const ep_network_map map = ep_network_map_of(net, psi);
   EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, m, k));
   EP_TRY(ep_work_mat(work, &out->U, EP_DOUBLE, run->points->X.rows, z));
   EP_TRY(ep_work_get(work, &lambda, k, sizeof *lambda));
-  EP_TRY(ep_plan_make(&plan, &map, run->points, k, &setup));
-  EP_TRY(ep_closed_pca(&W, lambda, &info, &plan, &map, run->points, &setup));
+  EP_TRY(ep_plan_make(&plan, &map.head, run->points, k, &setup));
+  EP_TRY(ep_closed_pca(&W, lambda, &info, &plan, &map.head, run->points, &setup));
   out->W = ep_mat_cols(&W, 0, z);
   out->gap = k > z ? lambda[z - 1] - lambda[z] : INFINITY;
   out->error = info.residual / out->gap;

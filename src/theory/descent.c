@@ -2,7 +2,7 @@
 #include "core/mem.h"
 
 #include <eigenpair/descent.h>
-#include <eigenpair/network.h>
+#include <eigenpair/stream.h>
 #include <eigenpair/objective.h>
 #include <math.h>
 #include <string.h>
@@ -372,7 +372,7 @@ static ep_status one_step(ep_descent *d) {
 
 ep_status ep_descent_step(ep_descent *d, long count) {
   for (long i = 0; i < count && !d->diverged; i++) {
-    if (i % 16 == 0) EP_TRY(ep_watch_step("steps", (double)i, (double)count));
+    if (i % 16 == 0) EP_TRY(ep_run_step("steps", (double)i, (double)count));
     EP_TRY(one_step(d));
   }
   return EP_OK;

@@ -1,6 +1,7 @@
 /* Networks on squared loss, and the distance to their linearisation. */
 #include "core/mem.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/lee.h>
 #include <eigenpair/run.h>
 #include <math.h>
@@ -69,7 +70,7 @@ const ep_net *ep_supervised_start(const ep_supervised *d) { return &d->start; }
 ep_status ep_supervised_steps(double *loss, ep_supervised *d, double rate, long steps,
                               double limit) {
   for (long i = 0; i < steps; i++) {
-    if (i % 256 == 255) EP_TRY(ep_watch_step("steps", (double)i, (double)steps));
+    if (i % 256 == 255) EP_TRY(ep_run_step("steps", (double)i, (double)steps));
     ep_stream_forward(&d->F, d->stream, &d->net);
     ep_mat_axpy(&d->F, -1, &d->Y); /* dL/df = f - Y */
     *loss = 0.5 * ep_mat_norm2(&d->F);

@@ -357,7 +357,7 @@ static ep_mean mean_of(const outcome *o, int sets, int j) {
 static ep_status measure(ep_work *work, outcome *o, double *L, run *r, int sets) {
   EP_TRY(room(work, r));
   for (int i = 0; i < sets; i++) {
-    EP_TRY(ep_watch_step("training sets", i, sets));
+    EP_TRY(ep_run_step("training sets", i, sets));
     ep_work inner = {0};
     const ep_status st = one_set(&inner, &o[i], L, r, i);
     ep_work_free(&inner);

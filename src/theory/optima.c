@@ -148,7 +148,7 @@ static ep_status measure_all(ep_optima *o, const ep_layer *layer, const ep_optim
 #pragma omp parallel for schedule(dynamic)
   for (ptrdiff_t i = 0; i < o->count; i++) {
     ep_status st =
-        omp_get_thread_num() ? EP_OK : ep_watch_step("optima", (double)i, (double)o->count);
+        omp_get_thread_num() ? EP_OK : ep_run_step("optima", (double)i, (double)o->count);
     if (!st && !status)
       st = ep_optimum_measure(&o->optimum[i], layer, ep_d(&o->W, i, 0), config, seed + (uint64_t)i);
 #pragma omp critical(ep_optima_status)

@@ -171,7 +171,7 @@ static void step_all(crowd *c, const ep_mat *W, ep_path *paths, ptrdiff_t first,
 /* The first thread speaks for all; the others see its status. Inside somebody's parallel loop it is theirs to speak. */
 static ep_status pulse(search *s, long t) {
   if (omp_get_level() == 1 && omp_get_thread_num() == 0 && t % 16 == 0)
-    EP_TRY(ep_watch_step("starts", atomic_load(&s->done), s->total));
+    EP_TRY(ep_run_step("starts", atomic_load(&s->done), s->total));
   return (ep_status)atomic_load(&s->status);
 }
 

@@ -3,7 +3,7 @@
 #include "core/mem.h"
 #include "random_mat.h"
 
-#include <eigenpair/network.h>
+#include <eigenpair/stream.h>
 #include <string.h>
 
 enum { P = 7, D = 5, M = 6, Z = 3 };

@@ -1,6 +1,8 @@
 #pragma once
 /* What the tests of closed forms share: small problems, and C, psi and spans by the definition. */
 #include "core/mem.h"
+#include "in_run.h"
+#include "method/closed.h"
 #include "random_mat.h"
 
 #include <eigenpair/method.h>
@@ -53,8 +55,8 @@ static inline void make_setup(ep_setup *s, const char *method) {
   s->net.outputs = 4;
 }
 
-static inline void fit(ep_model *m, ep_fit_info *info, const ep_points *p, const ep_setup *s) {
-  if (ep_fit(m, info, p, s))
+static inline void fit(ep_model **m, ep_fit_info *info, const ep_points *p, const ep_setup *s) {
+  if (ep_fit(NULL, m, info, p, s))
     fail_msg("%s, path %s: %s", s->fit.method, s->closed.path, ep_last_error());
 }
 
@@ -66,6 +68,10 @@ static inline void drop(ep_model *m, ep_fit_info *info) {
 static inline double eigenvalue(const ep_fit_info *info, int k) {
   return json_real_value(json_array_get(json_object_get(info->numbers, "eigenvalues"), (size_t)k));
 }
+
+/* coefficients and points of a model of sections */
+static inline const ep_mat *model_Y(const ep_model *m) { return ep_model_coefficients(m, 0); }
+static inline const ep_mat *model_X(const ep_model *m) { return ep_sections_points(m->term[0].map); }
 
 /* ---- the definition */
 

@@ -1,5 +1,6 @@
 /* WIDE's bounds: formulas against numbers computed apart, measurements against the definition, and bound >= measurement
  * in trainings; where the paper's own constants fail, that they do. */
+#include "map/map.h"
 #include "core/mem.h"
 #include "random_mat.h"
 
@@ -142,7 +143,7 @@ typedef struct {
   ep_setup setup;
   ep_points points;
   ep_net start;
-  ep_model model;
+  ep_model *model;
   ep_fit_info info;
   ep_bound_run run;
 } trained;
@@ -177,13 +178,13 @@ static void train(trained *t, ep_points points) {
   t->points = points;
   CHECK_OK(ep_net_start(&t->start, &t->setup.net, points.X.cols, (uint64_t)t->setup.run.seed,
                         points.X.prec));
-  CHECK_OK(ep_fit(&t->model, &t->info, &t->points, &t->setup));
-  t->run = (ep_bound_run){&t->start, &t->model.net, &t->points, &t->setup, t->info.epochs};
+  CHECK_OK(ep_fit(NULL, &t->model, &t->info, &t->points, &t->setup));
+  t->run = (ep_bound_run){&t->start, ep_model_net(t->model), &t->points, &t->setup, t->info.epochs};
 }
 
 static void drop(trained *t) {
   ep_net_free(&t->start);
-  ep_model_free(&t->model);
+  ep_model_free(t->model);
   ep_fit_info_free(&t->info);
   ep_points_free(&t->points);
 }
@@ -217,9 +218,9 @@ static void constants(void **state) {
   }
   for (int m = 0; m < 5; m++) {
     for (int j = 0; j < 4; j++)
-      dv += pow(ep_get(&t.start.V[0], m, j) - ep_get(&t.model.net.V[0], m, j), 2);
+      dv += pow(ep_get(&t.start.V[0], m, j) - ep_get(&ep_model_net(t.model)->V[0], m, j), 2);
     for (int j = 0; j < 2; j++)
-      dw += pow(ep_get(&t.start.W, m, j) - ep_get(&t.model.net.W, m, j), 2);
+      dw += pow(ep_get(&t.start.W, m, j) - ep_get(&ep_model_net(t.model)->W, m, j), 2);
   }
   CHECK_CLOSE(in.x_2, x_2, 1e-15);
   CHECK_CLOSE(in.c_in, c_in, 1e-15);
@@ -229,7 +230,8 @@ static void constants(void **state) {
   const double got[] = {in.M, in.D, in.Z, in.Q, in.eta, in.steps, in.delta, in.c_l, in.L, in.phi0};
   for (int i = 0; i < 10; i++) CHECK_CLOSE(got[i], expected[i], 1e-15);
   assert_true(in.c0 == fmax(in.v0, in.s0) && in.s0 == ep_mat_max(&t.start.W));
-  assert_true(in.v == ep_mat_max(&t.model.net.V[0]) && in.w == ep_mat_max(&t.model.net.W));
+  assert_true(in.v == ep_mat_max(&ep_model_net(t.model)->V[0]) &&
+              in.w == ep_mat_max(&ep_model_net(t.model)->W));
   assert_true(in.cosine && in.descent && !in.orthogonal && isnan(in.gap) && in.depth == 1);
   drop(&t);
 }
@@ -304,8 +306,8 @@ static void measurements(void **state) {
       assert_true(row[2] > 1e-6);
     } else {
       const ep_bound_run before = {&t.start, &t.start, &t.points, &t.setup, 0};
-      const double v = mat_gap(&t.start.V[0], &t.model.net.V[0]);
-      const double w = mat_gap(&t.start.W, &t.model.net.W);
+      const double v = mat_gap(&t.start.V[0], &ep_model_net(t.model)->V[0]);
+      const double w = mat_gap(&t.start.W, &ep_model_net(t.model)->W);
       CHECK_NEAR(measure(EP_BOUND_STEP_V, &before), v, 1e-13);
       CHECK_NEAR(measure(EP_BOUND_STEP_W, &before), w, 1e-13);
       CHECK_NEAR(measure(EP_BOUND_WEIGHTS, &t.run), fmax(v, w), 0);
@@ -320,13 +322,13 @@ static void measurements(void **state) {
 static void definition_of_pca(ep_mat *W, double *gap, const ep_net *net, const ep_points *p,
                               double delta) {
   const ptrdiff_t m = net->shape.width;
-  const ep_features map = ep_features_dense(net, (ep_psi){true, delta});
+  const ep_network_map map = ep_network_map_of(net, (ep_psi){true, delta});
   double lambda[64];
   ep_mat Psi, C;
   CHECK_OK(ep_mat_new(&Psi, EP_DOUBLE, p->X.rows, m));
   CHECK_OK(ep_mat_new(&C, EP_DOUBLE, m, m));
   CHECK_OK(ep_mat_new(W, EP_DOUBLE, m, 2));
-  CHECK_OK(ep_features_map(&Psi, &map, &p->X));
+  CHECK_OK(ep_map_rows(&Psi, &map.head, &p->X));
   for (ptrdiff_t n = 0; n < p->pairs.anchors; n++)
     for (ptrdiff_t k = p->pairs.start[n]; k < p->pairs.start[n + 1]; k++)
       for (ptrdiff_t i = 0; i < m; i++)
@@ -371,7 +373,7 @@ static void representation(void **state) {
     make_setup(&t.setup, c ? "iterate" : "grassmann", c ? "relu" : "tanh", c ? 30 : 8);
     t.setup.fit.rate = 0.3;
     train(&t, make_points(10, 5, EP_DOUBLE, false));
-    const ep_net *nets[2] = {&t.start, &t.model.net};
+    const ep_net *nets[2] = {&t.start, ep_model_net(t.model)};
     const double root = sqrt((double)t.start.shape.width);
     ep_mat W[2], H[2];
     double gap[2], O[4] = {0}, most = 0;

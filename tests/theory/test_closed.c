@@ -7,7 +7,7 @@ static void check_pca(const kind_of_pairs *kind, const char *path, const char *a
                       int depth, bool cosine) {
   static ep_setup s;
   ep_points p = make_points(kind);
-  ep_model m;
+  ep_model *m;
   ep_fit_info info;
   make_setup(&s, "pca");
   strcpy(s.closed.path, path);
@@ -16,7 +16,8 @@ static void check_pca(const kind_of_pairs *kind, const char *path, const char *a
   s.net.depth = depth;
   if (kind->deficient) s.net.outputs = 2;
   fit(&m, &info, &p, &s);
-  ep_mat Psi = all_psi(&m.net, &p.X, cosine, s.objective.delta), C = covariance(&Psi, &p.pairs);
+  ep_mat Psi = all_psi(ep_model_net(m), &p.X, cosine, s.objective.delta),
+         C = covariance(&Psi, &p.pairs);
   double lambda[64], scale;
   CHECK_OK(ep_mat_eig_sym(&C, lambda));
   scale = lambda[C.rows - 1];
@@ -26,16 +27,17 @@ static void check_pca(const kind_of_pairs *kind, const char *path, const char *a
     sum += lambda[C.rows - 1 - k];
   }
   CHECK_NEAR(info.loss, -sum, 1e-9 * scale);
-  CHECK_NEAR(outside(&m.net.W, &C), 0, 1e-7);
-  CHECK_NEAR(orthonormality(&m.net.W), 0, 1e-12);
+  CHECK_NEAR(outside(&ep_model_net(m)->W, &C), 0, 1e-7);
+  CHECK_NEAR(orthonormality(&ep_model_net(m)->W), 0, 1e-12);
   for (ptrdiff_t k = 0; k < s.net.outputs; k++) { /* the sign of a column */
     double top = 0;
-    for (ptrdiff_t i = 0; i < m.net.W.rows; i++)
-      if (fabs(ep_get(&m.net.W, i, k)) > fabs(top)) top = ep_get(&m.net.W, i, k);
+    for (ptrdiff_t i = 0; i < ep_model_net(m)->W.rows; i++)
+      if (fabs(ep_get(&ep_model_net(m)->W, i, k)) > fabs(top))
+        top = ep_get(&ep_model_net(m)->W, i, k);
     assert_true(top > 0);
   }
   ep_mat_free(&Psi), ep_mat_free(&C);
-  drop(&m, &info);
+  drop(m, &info);
   ep_points_free(&p);
 }
 
@@ -64,7 +66,7 @@ static void little_memory(void **state) {
   CHECK_OK(ep_pairs_draw(&p.pairs, 3000, &plan, 1));
   double first[4] = {0};
   for (int k = 0; k < 4; k++) {
-    ep_model m;
+    ep_model *m;
     ep_fit_info info;
     make_setup(&s, "pca");
     strcpy(s.closed.path, k < 2 ? "primal" : "free");
@@ -75,7 +77,7 @@ static void little_memory(void **state) {
       if (k == 0) first[z] = eigenvalue(&info, z);
       CHECK_NEAR(eigenvalue(&info, z), first[z], 1e-9 * first[0]);
     }
-    drop(&m, &info);
+    drop(m, &info);
   }
   ep_points_free(&p);
 }
@@ -99,7 +101,7 @@ static void missing_gap(void **state) {
         ep_set(&p.X, h * HALF + i, h * D + j, ep_get(&x, i, j));
         ep_set(&p.X, 2 * HALF + h * HALF + i, h * D + j, ep_get(&x, HALF + i, j));
       }
-  ep_model m;
+  ep_model *m;
   ep_fit_info info;
   make_setup(&s, "infinite");
   strcpy(s.net.activation, "linear");
@@ -108,12 +110,12 @@ static void missing_gap(void **state) {
   fit(&m, &info, &p, &s);
   assert_true(json_is_false(json_object_get(info.numbers, "unique")));
   assert_true(json_array_size(info.notes) == 1);
-  drop(&m, &info);
+  drop(m, &info);
   s.net.outputs = 2;
   fit(&m, &info, &p, &s);
   CHECK_NEAR(eigenvalue(&info, 0), eigenvalue(&info, 1), 1e-10 * eigenvalue(&info, 0));
   assert_true(json_is_true(json_object_get(info.numbers, "unique")));
-  drop(&m, &info);
+  drop(m, &info);
   ep_mat_free(&x);
   ep_points_free(&p);
 }
@@ -148,7 +150,7 @@ static void check_infinite(const kind_of_pairs *kind, const char *activation, in
   static ep_setup s;
   ep_points p = make_points(kind);
   const ptrdiff_t n = p.X.rows;
-  ep_model m, back;
+  ep_model *m, *back;
   ep_fit_info info;
   ep_mat G, E, GY, SGY;
   ep_pair_matrix S;
@@ -160,12 +162,15 @@ static void check_infinite(const kind_of_pairs *kind, const char *activation, in
   if (kind->deficient) s.net.outputs = 2;
   const ptrdiff_t z = s.net.outputs;
   fit(&m, &info, &p, &s);
-  assert_true(m.X.rows == n && m.Y.rows == n && m.Y.cols == z);
+  const ep_mat *const Y = model_Y(m);
+  ep_analytic kernel;
+  CHECK_OK(ep_closed_kernel(&kernel, &p, &s));
+  assert_true(model_X(m)->rows == n && Y->rows == n && Y->cols == z);
   CHECK_OK(ep_mat_new(&G, EP_DOUBLE, n, n));
   CHECK_OK(ep_mat_new(&GY, EP_DOUBLE, n, z));
   CHECK_OK(ep_mat_new(&SGY, EP_DOUBLE, n, z));
   CHECK_OK(ep_mat_new(&E, EP_DOUBLE, n, z));
-  CHECK_OK(ep_analytic_kernel(&G, &m.analytic, EP_NNGP, &p.X, NULL));
+  CHECK_OK(ep_analytic_kernel(&G, &kernel, EP_NNGP, &p.X, NULL));
   if (cosine) {
     double norm[128];
     for (ptrdiff_t i = 0; i < n; i++) norm[i] = sqrt(*ep_d(&G, i, i)) + s.objective.delta;
@@ -177,32 +182,32 @@ static void check_infinite(const kind_of_pairs *kind, const char *activation, in
   for (ptrdiff_t k = 0; k < z; k++)
     CHECK_NEAR(eigenvalue(&info, (int)k), lambda[n - 1 - k], 1e-9 * top);
   /* S G Y = Y Lambda, Y'GY = I */
-  ep_mat_mul(&GY, 1, &G, EP_N, &m.Y, EP_N, 0);
+  ep_mat_mul(&GY, 1, &G, EP_N, Y, EP_N, 0);
   CHECK_OK(ep_pair_matrix_new(&S, &p.pairs));
   ep_pair_matrix_mul(&SGY, &S, &GY);
   for (ptrdiff_t k = 0; k < z; k++) {
     double biggest = 0;
-    for (ptrdiff_t i = 0; i < n; i++) biggest = fmax(biggest, fabs(ep_get(&m.Y, i, k)));
+    for (ptrdiff_t i = 0; i < n; i++) biggest = fmax(biggest, fabs(ep_get(Y, i, k)));
     for (ptrdiff_t i = 0; i < n; i++)
-      CHECK_NEAR(ep_get(&SGY, i, k), eigenvalue(&info, (int)k) * ep_get(&m.Y, i, k),
+      CHECK_NEAR(ep_get(&SGY, i, k), eigenvalue(&info, (int)k) * ep_get(Y, i, k),
                  1e-8 * biggest * top);
     for (ptrdiff_t l = 0; l < z; l++) {
       double dot = 0;
-      for (ptrdiff_t i = 0; i < n; i++) dot += ep_get(&m.Y, i, l) * ep_get(&GY, i, k);
+      for (ptrdiff_t i = 0; i < n; i++) dot += ep_get(Y, i, l) * ep_get(&GY, i, k);
       CHECK_NEAR(dot, k == l, 1e-8);
     }
   }
   /* a point of the training set embeds the same in and out of sample, also from the file */
-  CHECK_OK(ep_model_embed(&E, &m, &p.X, 1e9));
+  CHECK_OK(ep_model_embed(NULL, &E, m, &p.X));
   CHECK_NEAR(mat_gap(&E, &GY), 0, 1e-10 * fmax(1, ep_mat_max(&GY)));
-  CHECK_OK(ep_model_save(out, &m));
+  CHECK_OK(ep_model_save(out, m));
   CHECK_OK(ep_model_load(&back, out, EP_DOUBLE));
-  CHECK_OK(ep_model_embed(&GY, &back, &p.X, 1e5));
+  CHECK_OK(embed_within(1e5, &GY, back, &p.X));
   CHECK_NEAR(mat_gap(&E, &GY), 0, 1e-12 * fmax(1, ep_mat_max(&GY)));
-  ep_model_free(&back);
+  ep_model_free(back);
   ep_pair_matrix_free(&S);
   ep_mat_free(&G), ep_mat_free(&GY), ep_mat_free(&SGY), ep_mat_free(&E);
-  drop(&m, &info);
+  drop(m, &info);
   ep_points_free(&p);
 }
 
@@ -222,20 +227,22 @@ static void landmarks(void **state) {
   (void)state;
   static ep_setup s;
   ep_points p = make_points(&kinds[3]);
-  ep_model exact, m;
+  ep_model *exact, *m;
   ep_fit_info a, b;
   make_setup(&s, "infinite");
   fit(&exact, &a, &p, &s);
-  const ep_analytic kernel = exact.analytic;
-  ep_features map;
-  CHECK_OK(ep_features_landmarks(&map, &kernel, &p.X, exact.psi));
-  assert_true(map.count < p.X.rows); /* zero and repeated points are left out */
+  ep_analytic kernel;
+  ep_map *map;
+  const ep_psi psi = ep_model_psi(exact);
+  CHECK_OK(ep_closed_kernel(&kernel, &p, &s));
+  CHECK_OK(ep_landmarks_new(&map, &kernel, &p.X, psi));
+  assert_true(map->count < p.X.rows); /* zero and repeated points are left out */
   ep_mat Psi, G, H;
-  CHECK_OK(ep_mat_new(&Psi, EP_DOUBLE, p.X.rows, map.count));
+  CHECK_OK(ep_mat_new(&Psi, EP_DOUBLE, p.X.rows, map->count));
   CHECK_OK(ep_mat_new(&G, EP_DOUBLE, p.X.rows, p.X.rows));
   CHECK_OK(ep_mat_new(&H, EP_DOUBLE, p.X.rows, p.X.rows));
-  CHECK_OK(ep_features_map(&Psi, &map, &p.X));
-  CHECK_OK(ep_kappa(&G, &kernel, exact.psi, &p.X, NULL));
+  CHECK_OK(ep_map_rows(&Psi, map, &p.X));
+  CHECK_OK(ep_kappa(&G, &kernel, psi, &p.X, NULL));
   ep_mat_gram(&H, 1, &Psi, 0);
   CHECK_NEAR(mat_gap(&G, &H), 0, 1e-12);
   s.closed.landmarks = 30;
@@ -244,10 +251,10 @@ static void landmarks(void **state) {
   for (ptrdiff_t i = 0; i < p.X.rows; i++) trace += *ep_d(&G, i, i);
   /* G - K(X,L) K(L,L)^{-1} K(L,X) from the model's own landmarks */
   ep_mat K, L;
-  CHECK_OK(ep_mat_new(&K, EP_DOUBLE, p.X.rows, m.X.rows));
-  CHECK_OK(ep_mat_new(&L, EP_DOUBLE, m.X.rows, m.X.rows));
-  CHECK_OK(ep_kappa(&K, &kernel, exact.psi, &p.X, &m.X));
-  CHECK_OK(ep_kappa(&L, &kernel, exact.psi, &m.X, NULL));
+  CHECK_OK(ep_mat_new(&K, EP_DOUBLE, p.X.rows, model_X(m)->rows));
+  CHECK_OK(ep_mat_new(&L, EP_DOUBLE, K.cols, K.cols));
+  CHECK_OK(ep_kappa(&K, &kernel, psi, &p.X, model_X(m)));
+  CHECK_OK(ep_kappa(&L, &kernel, psi, model_X(m), NULL));
   CHECK_OK(ep_mat_cholesky(&L));
   ep_mat_solve_rows(&K, &L);
   for (ptrdiff_t i = 0; i < p.X.rows; i++) {
@@ -255,13 +262,13 @@ static void landmarks(void **state) {
     for (ptrdiff_t j = 0; j < K.cols; j++) left -= *ep_d(&K, i, j) * *ep_d(&K, i, j);
   }
   CHECK_NEAR(json_real_value(json_object_get(b.numbers, "gram_error")), left / trace, 1e-10);
-  assert_true(left / trace > 1e-3 && m.X.rows <= 30);
+  assert_true(left / trace > 1e-3 && K.cols <= 30);
   for (int k = 0; k < 4; k++) /* C seen in a subspace: eigenvalues of a compression */
     assert_true(eigenvalue(&b, k) <= eigenvalue(&a, k) + 1e-12);
-  ep_features_free(&map);
+  ep_map_free(map);
   ep_mat_free(&Psi), ep_mat_free(&G), ep_mat_free(&H), ep_mat_free(&K), ep_mat_free(&L);
-  drop(&exact, &a);
-  drop(&m, &b);
+  drop(exact, &a);
+  drop(m, &b);
   ep_points_free(&p);
 }
 
@@ -273,12 +280,12 @@ static void limit(void **state) {
   const double width[WIDTHS] = {64, 256, 1024, 4096};
   ep_points p = make_points(&kinds[0]);
   double wanted[Z], sx = 0, sy = 0, sxx = 0, sxy = 0;
-  ep_model m;
+  ep_model *m;
   ep_fit_info info;
   make_setup(&s, "infinite");
   fit(&m, &info, &p, &s);
   for (int k = 0; k < Z; k++) wanted[k] = eigenvalue(&info, k);
-  drop(&m, &info);
+  drop(m, &info);
   for (int w = 0; w < WIDTHS; w++) {
     double gap = 0;
     for (int seed = 0; seed < SEEDS; seed++) {
@@ -287,7 +294,7 @@ static void limit(void **state) {
       s.run.seed = seed;
       fit(&m, &info, &p, &s);
       for (int k = 0; k < Z; k++) gap += fabs(eigenvalue(&info, k) - wanted[k]) / wanted[k];
-      drop(&m, &info);
+      drop(m, &info);
     }
     const double x = log(width[w]), y = log(gap);
     sx += x, sy += y, sxx += x * x, sxy += x * y;
@@ -330,7 +337,7 @@ static void check_whitened(int positives, bool cosine, bool kernel) {
   static ep_setup s;
   const kind_of_pairs kind = {"", positives, 0, true, false, false};
   ep_points p = make_points(&kind);
-  ep_model m, back;
+  ep_model *m, *back;
   ep_fit_info info;
   ep_mat A, B, Psi, AW, BW, E, F;
   double *mean;
@@ -339,13 +346,19 @@ static void check_whitened(int positives, bool cosine, bool kernel) {
   if (kernel) strcpy(s.fit.kernel, "analytic");
   s.closed.ridge = 0.05;
   fit(&m, &info, &p, &s);
-  ep_features map = {0};
-  if (kernel) {
-    CHECK_OK(ep_features_landmarks(&map, &m.analytic, &m.X, m.psi));
-    CHECK_OK(ep_mat_new(&Psi, EP_DOUBLE, p.X.rows, map.count));
-    CHECK_OK(ep_features_map(&Psi, &map, &p.X));
+  ep_mat L = {0};
+  if (kernel) { /* psi = L^{-1} kappa(X_L, x), by the definition */
+    ep_analytic a;
+    const ptrdiff_t r = model_X(m)->rows;
+    CHECK_OK(ep_closed_kernel(&a, &p, &s));
+    CHECK_OK(ep_mat_new(&L, EP_DOUBLE, r, r));
+    CHECK_OK(ep_mat_new(&Psi, EP_DOUBLE, p.X.rows, r));
+    CHECK_OK(ep_kappa(&L, &a, ep_model_psi(m), model_X(m), NULL));
+    CHECK_OK(ep_kappa(&Psi, &a, ep_model_psi(m), &p.X, model_X(m)));
+    CHECK_OK(ep_mat_cholesky(&L));
+    ep_mat_solve_rows(&Psi, &L);
   } else {
-    Psi = all_psi(&m.net, &p.X, cosine, s.objective.delta);
+    Psi = all_psi(ep_model_net(m), &p.X, cosine, s.objective.delta);
   }
   const ptrdiff_t k = Psi.cols, z = s.net.outputs;
   mean = calloc((size_t)k, sizeof *mean);
@@ -364,8 +377,8 @@ static void check_whitened(int positives, bool cosine, bool kernel) {
   /* W = L'Y for a kernel: psi(x)'W = kappa(x, X)'Y */
   ep_mat W;
   CHECK_OK(ep_mat_new(&W, EP_DOUBLE, k, z));
-  if (kernel) ep_mat_mul(&W, 1, &map.landmarks.L, EP_T, &m.Y, EP_N, 0);
-  else ep_mat_copy(&W, &m.net.W);
+  if (kernel) ep_mat_mul(&W, 1, &L, EP_T, model_Y(m), EP_N, 0);
+  else ep_mat_copy(&W, &ep_model_net(m)->W);
   /* A W = (B + r) W Lambda, W'(B + r)W = I */
   ep_mat_mul(&AW, 1, &A, EP_N, &W, EP_N, 0);
   ep_mat_mul(&BW, 1, &B, EP_N, &W, EP_N, 0);
@@ -395,18 +408,18 @@ static void check_whitened(int positives, bool cosine, bool kernel) {
       for (ptrdiff_t j = 0; j < k; j++) sum += ep_get(&W, j, a) * (*ep_d(&Psi, i, j) - mean[j]);
       *ep_d(&F, i, a) = sum;
     }
-  CHECK_OK(ep_model_embed(&E, &m, &p.X, 1e9));
+  CHECK_OK(ep_model_embed(NULL, &E, m, &p.X));
   CHECK_NEAR(mat_gap(&E, &F), 0, 1e-9);
-  CHECK_OK(ep_model_save(out, &m));
+  CHECK_OK(ep_model_save(out, m));
   CHECK_OK(ep_model_load(&back, out, EP_DOUBLE));
-  CHECK_OK(ep_model_embed(&F, &back, &p.X, 3e6));
+  CHECK_OK(embed_within(3e6, &F, back, &p.X));
   CHECK_NEAR(mat_gap(&E, &F), 0, 1e-11);
-  ep_model_free(&back);
+  ep_model_free(back);
   free(mean);
-  ep_features_free(&map);
+  ep_mat_free(&L);
   ep_mat_free(&A), ep_mat_free(&B), ep_mat_free(&Psi), ep_mat_free(&AW), ep_mat_free(&BW);
   ep_mat_free(&E), ep_mat_free(&F), ep_mat_free(&W);
-  drop(&m, &info);
+  drop(m, &info);
   ep_points_free(&p);
 }
 
@@ -426,13 +439,13 @@ static void single(void **state) {
   (void)state;
   static ep_setup s;
   ep_points p = make_points(&kinds[0]), q = make_points(&kinds[0]);
-  ep_model m;
+  ep_model *m;
   ep_fit_info info;
   double wanted[4];
   make_setup(&s, "pca");
   fit(&m, &info, &p, &s);
   for (int k = 0; k < 4; k++) wanted[k] = eigenvalue(&info, k);
-  drop(&m, &info);
+  drop(m, &info);
   ep_mat_free(&q.X);
   CHECK_OK(ep_mat_new(&q.X, EP_SINGLE, p.X.rows, p.X.cols));
   ep_mat_copy(&q.X, &p.X);
@@ -441,8 +454,8 @@ static void single(void **state) {
     strcpy(s.closed.path, ep_path_name(path));
     fit(&m, &info, &q, &s);
     for (int k = 0; k < 4; k++) CHECK_NEAR(eigenvalue(&info, k), wanted[k], 1e-5 * wanted[0]);
-    CHECK_NEAR(orthonormality(&m.net.W), 0, 1e-5);
-    drop(&m, &info);
+    CHECK_NEAR(orthonormality(&ep_model_net(m)->W), 0, 1e-5);
+    drop(m, &info);
   }
   ep_points_free(&p);
   ep_points_free(&q);
@@ -452,46 +465,46 @@ static void refusals(void **state) {
   (void)state;
   static ep_setup s;
   ep_points p = make_points(&kinds[0]), positives = make_points(&kinds[2]);
-  ep_model m;
+  ep_model *m;
   ep_fit_info info;
   make_setup(&s, "pca");
   strcpy(s.objective.loss, "softmax");
-  CHECK_STATUS(ep_fit(&m, &info, &p, &s), EP_ERR_ARG);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &p, &s), EP_ERR_ARG);
   make_setup(&s, "pca");
   s.net.outputs = 41;
-  CHECK_STATUS(ep_fit(&m, &info, &p, &s), EP_ERR_ARG);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &p, &s), EP_ERR_ARG);
   make_setup(&s, "infinite");
   s.net.outputs = 40;
-  CHECK_STATUS(ep_fit(&m, &info, &p, &s), EP_ERR_ARG);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &p, &s), EP_ERR_ARG);
   make_setup(&s, "whitened");
-  CHECK_STATUS(ep_fit(&m, &info, &p, &s), EP_ERR_INPUT);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &p, &s), EP_ERR_INPUT);
   s.closed.ridge = 0;
   strcpy(s.net.activation, "linear");
-  CHECK_STATUS(ep_fit(&m, &info, &positives, &s), EP_ERR_NUMERIC);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &positives, &s), EP_ERR_NUMERIC);
   make_setup(&s, "grassmann");
   strcpy(s.objective.loss, "barlow");
-  CHECK_STATUS(ep_fit(&m, &info, &positives, &s), EP_ERR_ARG);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &positives, &s), EP_ERR_ARG);
   make_setup(&s, "grassmann");
   strcpy(s.feature.features, "patches");
-  CHECK_STATUS(ep_fit(&m, &info, &p, &s), EP_ERR_ARG);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &p, &s), EP_ERR_ARG);
   make_setup(&s, "infinite");
   strcpy(s.feature.features, "patches");
-  CHECK_STATUS(ep_fit(&m, &info, &p, &s), EP_ERR_ARG);
+  CHECK_STATUS(ep_fit(NULL, &m, &info, &p, &s), EP_ERR_ARG);
   ep_points_free(&p);
   ep_points_free(&positives);
 }
 
 static ep_status fit_and_back(const ep_points *p, const ep_setup *s) {
-  ep_model m;
+  ep_model *m;
   ep_fit_info info;
   ep_mat E = {0};
-  ep_status st = ep_fit(&m, &info, p, s);
+  ep_status st = ep_fit(NULL, &m, &info, p, s);
   ep_fit_info_free(&info);
   if (st) return st;
   st = ep_mat_new(&E, EP_DOUBLE, p->X.rows, 4);
-  if (!st) st = ep_model_embed(&E, &m, &p->X, 1e9);
+  if (!st) st = ep_model_embed(NULL, &E, m, &p->X);
   ep_mat_free(&E);
-  ep_model_free(&m);
+  ep_model_free(m);
   return st;
 }
 

@@ -575,15 +575,15 @@ static ep_status run_dynamics(const ep_points *p) {
 
 static ep_status run_method(const ep_points *p) {
   static ep_setup s;
-  ep_model model;
+  ep_model *model;
   ep_fit_info info;
   ep_setup_default(&s);
   strcpy(s.fit.method, "linear");
   strcpy(s.fit.track, "rank");
   s.fit.epochs = 2;
   s.net.outputs = 2;
-  const ep_status st = ep_fit(&model, &info, p, &s);
-  if (!st) ep_model_free(&model);
+  const ep_status st = ep_fit(NULL, &model, &info, p, &s);
+  if (!st) ep_model_free(model);
   ep_fit_info_free(&info);
   return st;
 }

@@ -3,9 +3,17 @@
 
 /* ---- patches */
 
+static ep_status make_map(ep_map **map, const ep_feature_config *config, const ep_mat *X,
+                          ep_image_shape shape) {
+  static ep_setup s;
+  ep_setup_default(&s);
+  const ep_map_plan plan = {.feature = config, .net = &s.net, .X = X, .shape = shape, .seed = 1};
+  return ep_map_make(map, &plan);
+}
+
 static void check_patches(int channels, const char *filters, ep_precision prec) {
   ep_feature_config config;
-  ep_features map;
+  ep_map *map;
   ep_points p = make_images(channels, 1);
   ep_mat Psi, X;
   ep_options_default(ep_feature_options, &config);
@@ -13,15 +21,16 @@ static void check_patches(int channels, const char *filters, ep_precision prec) 
   strcpy(config.filters, filters);
   CHECK_OK(ep_mat_new(&X, prec, p.X.rows, p.X.cols));
   ep_mat_copy(&X, &p.X);
-  CHECK_OK(ep_features_patches(&map, &config, &X, p.shape, (ep_psi){false, 0}, 1));
-  assert_int_equal(map.count, FILTERS * GRID * GRID);
-  CHECK_OK(ep_mat_new(&Psi, prec, X.rows, map.count));
-  CHECK_OK(ep_features_map(&Psi, &map, &X));
+  CHECK_OK(make_map(&map, &config, &X, p.shape));
+  const ep_patches *const filter = (const void *)map;
+  assert_int_equal(map->count, FILTERS * GRID * GRID);
+  CHECK_OK(ep_mat_new(&Psi, prec, X.rows, map->count));
+  CHECK_OK(ep_map_rows(&Psi, map, &X));
   for (ptrdiff_t k = 0; k < FILTERS; k++) { /* filters have mean 0 and norm 1 */
     double mean = 0, norm = 0;
-    for (ptrdiff_t j = 0; j < map.patches.F.cols; j++) {
-      mean += ep_get(&map.patches.F, k, j);
-      norm += pow(ep_get(&map.patches.F, k, j), 2);
+    for (ptrdiff_t j = 0; j < filter->F.cols; j++) {
+      mean += ep_get(&filter->F, k, j);
+      norm += pow(ep_get(&filter->F, k, j), 2);
     }
     CHECK_NEAR(mean, 0, 1e-5);
     CHECK_NEAR(norm, 1, 1e-5);
@@ -35,18 +44,18 @@ static void check_patches(int channels, const char *filters, ep_precision prec) 
           int places = 0;
           for (int y = u * down / GRID; y < (u + 1) * down / GRID; y++)
             for (int x = v * across / GRID; x < (v + 1) * across / GRID; x++, places++) {
-              double r = -ep_get(&map.patches.theta, 0, k);
+              double r = -ep_get(&filter->theta, 0, k);
               for (int c = 0; c < channels; c++)
                 for (int a = 0; a < SIZE; a++)
                   for (int b = 0; b < SIZE; b++)
-                    r += ep_get(&map.patches.F, k, (c * SIZE + a) * SIZE + b) *
+                    r += ep_get(&filter->F, k, (c * SIZE + a) * SIZE + b) *
                          ep_get(&X, i, (c * TALL + y + a) * WIDE + x + b);
               sum += fmax(r, 0);
             }
           CHECK_NEAR(ep_get(&Psi, i, (u * GRID + v) * FILTERS + k),
-                     sum / places / sqrt((double)map.count), prec == EP_SINGLE ? 1e-5 : 1e-13);
+                     sum / places / sqrt((double)map->count), prec == EP_SINGLE ? 1e-5 : 1e-13);
         }
-  ep_features_free(&map);
+  ep_map_free(map);
   ep_mat_free(&Psi), ep_mat_free(&X);
   ep_points_free(&p);
 }
@@ -56,7 +65,7 @@ static void patch_models(void) {
   static ep_setup s;
   for (int k = 0; k < 4; k++) {
     ep_points p = make_images(1, 2);
-    ep_model m, back;
+    ep_model *m, *back;
     ep_fit_info info;
     ep_mat E, F;
     make_setup(&s, k < 2 ? "pca" : "whitened");
@@ -64,13 +73,16 @@ static void patch_models(void) {
     if (k % 2) strcpy(s.objective.similarity, "cosine");
     else strcpy(s.objective.similarity, "dot");
     fit(&m, &info, &p, &s);
-    CHECK_OK(ep_model_save(out, &m));
+    CHECK_OK(ep_model_save(out, m));
     CHECK_OK(ep_model_load(&back, out, EP_DOUBLE));
     CHECK_OK(ep_mat_new(&E, EP_DOUBLE, p.X.rows, 4));
     CHECK_OK(ep_mat_new(&F, EP_DOUBLE, p.X.rows, 4));
-    if (k < 2) m.normalise = back.normalise = true; /* Tr(U'SU) = sum of eigenvalues, U = Psi W */
-    CHECK_OK(ep_model_embed(&E, &m, &p.X, 1e9));
-    CHECK_OK(ep_model_embed(&F, &back, &p.X, 1e3));
+    if (k < 2) { /* Tr(U'SU) = sum of eigenvalues, U = Psi W */
+      CHECK_OK(ep_model_normalise(m));
+      CHECK_OK(ep_model_normalise(back));
+    }
+    CHECK_OK(ep_model_embed(NULL, &E, m, &p.X));
+    CHECK_OK(embed_within(1e3, &F, back, &p.X));
     CHECK_NEAR(mat_gap(&E, &F), 0, 1e-12);
     if (k < 2) {
       ep_pair_matrix S;
@@ -82,8 +94,8 @@ static void patch_models(void) {
       ep_pair_matrix_free(&S);
     }
     ep_mat_free(&E), ep_mat_free(&F);
-    ep_model_free(&back);
-    drop(&m, &info);
+    ep_model_free(back);
+    drop(m, &info);
     ep_points_free(&p);
   }
 }
@@ -96,19 +108,17 @@ static void patches(void **state) {
   check_patches(1, "data", EP_SINGLE);
   patch_models();
   ep_feature_config config;
-  ep_features map;
+  ep_map *map;
   ep_points p = make_images(1, 1);
   ep_options_default(ep_feature_options, &config);
   static const char *const bad[] = {"patches:0",  "patches:x",   "patches:5,3,2,1",
                                     "patches:5,", "patches:5,9", "patches:5,3,7"};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
     strcpy(config.features, bad[i]);
-    CHECK_STATUS(ep_features_patches(&map, &config, &p.X, p.shape, (ep_psi){false, 0}, 1),
-                 EP_ERR_ARG);
+    CHECK_STATUS(make_map(&map, &config, &p.X, p.shape), EP_ERR_ARG);
   }
   strcpy(config.features, "patches");
-  CHECK_STATUS(ep_features_patches(&map, &config, &p.X, (ep_image_shape){0}, (ep_psi){false, 0}, 1),
-               EP_ERR_INPUT);
+  CHECK_STATUS(make_map(&map, &config, &p.X, (ep_image_shape){0}), EP_ERR_INPUT);
   ep_points_free(&p);
 }
 

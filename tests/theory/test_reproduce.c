@@ -1,5 +1,6 @@
 /* The papers' claims as functions: their table, stopping, the seed, failing allocations. What they measure at the quick
  * size is checked by tests/cli/test_claims.py. */
+#include "in_run.h"
 #include "check.h"
 #include "core/mem.h"
 
@@ -40,9 +41,8 @@ static void table(void **state) {
 static void stops(void **state) {
   (void)state;
   const volatile int now = 1;
-  ep_run_config run = ep_run_default();
-  run.stop = &now;
-  ep_watch(&run);
+  const ep_run_config run = ep_run_default();
+  const ep_run_scope scope = enter_stopped(&now);
   for (const ep_paper *p = ep_papers; p->name; p++)
     for (const ep_claim *c = p->claims; c->id; c++) {
       ep_claim_result r;
@@ -51,7 +51,7 @@ static void stops(void **state) {
       if (st != EP_ERR_INTERRUPTED) fail_msg("%s does not stop", c->id);
       ep_claim_result_free(&r);
     }
-  ep_watch(NULL);
+  leave(&scope);
 }
 
 static json_t *measured(const char *id, long seed) {

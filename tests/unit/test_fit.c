@@ -1,7 +1,9 @@
 /* fit through the library: the rotation is exact, every allocation may fail, models come back from files. */
+#include "in_run.h"
 #include "core/mem.h"
 #include "random_mat.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/method.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,15 +63,15 @@ static void rotation_is_exact(void **state) {
   for (int c = 0; c < 4; c++) {
     const ptrdiff_t dimension = c % 2 ? 50 : 6;
     ep_points p = make_points(dimension, 1);
-    ep_model m;
+    ep_model *m;
     ep_fit_info info;
     ep_net net;
     make_setup(&s);
     s.net.depth = c < 2 ? 1 : 3;
     s.net.input_scale = c >= 2;
-    CHECK_OK(ep_fit(&m, &info, &p, &s));
+    CHECK_OK(ep_fit(NULL, &m, &info, &p, &s));
     plain_descent(&net, &p, &s);
-    CHECK_NEAR(mat_gap(&m.net.theta, &net.theta), 0, 1e-12);
+    CHECK_NEAR(mat_gap(&ep_model_net(m)->theta, &net.theta), 0, 1e-12);
     assert_true(info.history.rows == 7 && info.history.columns == 5);
     ep_net start;
     CHECK_OK(ep_net_start(&start, &s.net, dimension, 0, EP_DOUBLE));
@@ -82,7 +84,7 @@ static void rotation_is_exact(void **state) {
     ep_net_free(&start);
     ep_net_free(&net);
     ep_fit_info_free(&info);
-    ep_model_free(&m);
+    ep_model_free(m);
     ep_points_free(&p);
   }
 }
@@ -92,26 +94,26 @@ static void model_files(void **state) {
   (void)state;
   static ep_setup s;
   ep_points p = make_points(50, 1);
-  ep_model m, back;
+  ep_model *m, *back;
   ep_fit_info info;
   ep_mat E, F;
   make_setup(&s);
   strcpy(s.net.activation, "leaky:0.25");
   s.net.input_scale = true;
-  CHECK_OK(ep_fit(&m, &info, &p, &s));
-  CHECK_OK(ep_model_save(out, &m));
+  CHECK_OK(ep_fit(NULL, &m, &info, &p, &s));
+  CHECK_OK(ep_model_save(out, m));
   CHECK_OK(ep_model_load(&back, out, EP_DOUBLE));
   CHECK_OK(ep_mat_new(&E, EP_DOUBLE, 8, 3));
   CHECK_OK(ep_mat_new(&F, EP_DOUBLE, 8, 3));
-  CHECK_OK(ep_model_embed(&E, &m, &p.X, 1e9));
-  CHECK_OK(ep_model_embed(&F, &back, &p.X, 2.2e6));
+  CHECK_OK(ep_model_embed(NULL, &E, m, &p.X));
+  CHECK_OK(embed_within(2.2e6, &F, back, &p.X));
   CHECK_NEAR(mat_gap(&E, &F), 0, 1e-15);
   assert_true(ep_mat_norm2(&E) > 0);
   ep_mat_free(&E);
   ep_mat_free(&F);
   ep_fit_info_free(&info);
-  ep_model_free(&m);
-  ep_model_free(&back);
+  ep_model_free(m);
+  ep_model_free(back);
   ep_points_free(&p);
 }
 
@@ -125,22 +127,22 @@ static void resume_from_checkpoint(ep_setup *s) {
 }
 
 static ep_status fit_save_resume(const ep_points *p, ep_setup *s) {
-  ep_model m = {0};
+  ep_model *m = NULL;
   ep_fit_info info = {0};
   s->files.every = 2;
-  ep_status st = ep_fit(&m, &info, p, s);
-  if (!st) st = ep_model_save(out, &m);
-  ep_model_free(&m);
+  ep_status st = ep_fit(NULL, &m, &info, p, s);
+  if (!st) st = ep_model_save(out, m);
+  ep_model_free(m);
   ep_fit_info_free(&info);
   if (st) return st;
   resume_from_checkpoint(s);
-  st = ep_fit(&m, &info, p, s);
-  ep_model_free(&m);
+  st = ep_fit(NULL, &m, &info, p, s);
+  ep_model_free(m);
   ep_fit_info_free(&info);
   s->files.resume[0] = '\0';
   if (st) return st;
   st = ep_model_load(&m, out, EP_SINGLE);
-  ep_model_free(&m);
+  ep_model_free(m);
   return st;
 }
 
@@ -176,27 +178,28 @@ static void interrupted(void **state) {
   (void)state;
   static ep_setup s;
   ep_points p = make_points(6, 1);
-  ep_model whole, m;
+  ep_model *whole, *m;
   ep_fit_info info;
   make_setup(&s);
-  CHECK_OK(ep_fit(&whole, &info, &p, &s));
+  CHECK_OK(ep_fit(NULL, &whole, &info, &p, &s));
   ep_fit_info_free(&info);
   stop = 1;
-  s.run.stop = &stop;
+  const ep_run_scope scope = enter_stopped(&stop);
   int stops = 0;
   for (ep_status st = EP_ERR_INTERRUPTED; st; stops++) { /* one epoch at a time */
-    st = ep_fit(&m, &info, &p, &s);
+    st = ep_fit(NULL, &m, &info, &p, &s);
     assert_true(st == EP_OK || st == EP_ERR_INTERRUPTED);
-    if (st) assert_null(m.net.theta.data);
+    if (st) assert_null(m);
     resume_from_checkpoint(&s);
     if (st) ep_fit_info_free(&info);
   }
+  leave(&scope);
   assert_int_equal(stops, s.fit.epochs + 1);
   assert_int_equal(info.history.rows, s.fit.epochs + 1);
-  CHECK_NEAR(mat_gap(&m.net.theta, &whole.net.theta), 0, 0);
+  CHECK_NEAR(mat_gap(&ep_model_net(m)->theta, &ep_model_net(whole)->theta), 0, 0);
   ep_fit_info_free(&info);
-  ep_model_free(&m);
-  ep_model_free(&whole);
+  ep_model_free(m);
+  ep_model_free(whole);
   ep_points_free(&p);
 }
 

@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "random_mat.h"
 
+#include <eigenpair/stream.h>
 #include <eigenpair/kernel.h>
 #include <string.h>
 

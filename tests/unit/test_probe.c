@@ -1,4 +1,5 @@
 /* Probes and metrics as a caller uses them: against plain loops, exact cases, every precision; splits, labels, memory. */
+#include "in_run.h"
 #include "core/mem.h"
 #include "probe/probes.h"
 #include "random_mat.h"
@@ -301,12 +302,11 @@ static void interruption(void **state) {
   ep_run_config run = ep_run_default();
   volatile int stop = 1;
   ep_probe_result r;
-  run.stop = &stop;
-  ep_watch(&run);
+  const ep_run_scope scope = enter_stopped(&stop);
   for (int p = 0; ep_probe_name(p); p++)
     CHECK_STATUS(ep_probe_run(&r, ep_probe_name(p), &train, NULL, &config, &run),
                  EP_ERR_INTERRUPTED);
-  ep_watch(NULL);
+  leave(&scope);
   ep_mat_free(&X);
   ep_release(labels);
 }

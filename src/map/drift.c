@@ -4,7 +4,7 @@
  *   |B + B'|_F^2 = 2 Tr(S HH' S Delta Delta') + 2 Tr(S Delta H' S Delta H')   dual, 3 P^2 M
  *
  * in which nothing of the size of C is subtracted. */
-#include "kernel/feature_drift.h"
+#include "map/drift.h"
 
 #include <math.h>
 
@@ -30,12 +30,12 @@ static ep_status allocate(ep_feature_drift *k, ptrdiff_t p, ptrdiff_t m, ep_prec
   return EP_OK;
 }
 
-ep_status ep_feature_drift_new(ep_feature_drift *out, const ep_features *start, const ep_mat *X,
+ep_status ep_feature_drift_new(ep_feature_drift *out, const ep_map *start, const ep_mat *X,
                                const ep_pairs *pairs, double memory) {
   *out = (ep_feature_drift){0};
   ep_status st = ep_pair_matrix_new(&out->S, pairs);
   if (!st) st = allocate(out, X->rows, start->count, X->prec, memory);
-  if (!st) st = ep_features_map(&out->Psi0, start, X);
+  if (!st) st = ep_map_rows(&out->Psi0, start, X);
   if (!st && out->primal) ep_pair_matrix_mul(&out->SPsi0, &out->S, &out->Psi0);
   if (!st && !out->primal) ep_mat_gram(&out->G, 1, &out->Psi0, 0);
   if (st) ep_feature_drift_free(out);
@@ -80,9 +80,9 @@ static double dual(ep_feature_drift *k) {
   return sqrt(fmax(2 * trace(k, &k->A, &k->Q) + 2 * trace(k, &k->E, &k->E), 0));
 }
 
-ep_status ep_feature_drift_value(double *out, ep_feature_drift *k, const ep_features *now,
+ep_status ep_feature_drift_value(double *out, ep_feature_drift *k, const ep_map *now,
                                  const ep_mat *X) {
-  EP_TRY(ep_features_map(&k->Delta, now, X));
+  EP_TRY(ep_map_rows(&k->Delta, now, X));
   ep_mat_axpy(&k->Delta, -1, &k->Psi0);
   *out = k->primal ? primal(k) : dual(k);
   return EP_OK;

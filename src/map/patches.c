@@ -1,6 +1,6 @@
 /* Patch features of images (theory: section 6): filters that are the data's own patches, their responses averaged over
  * a grid. Coates, Lee and Ng's single layer, without labels and without training. */
-#include "kernel/features.h"
+#include "map/map.h"
 
 #include <eigenpair/random.h>
 #include <math.h>
@@ -31,7 +31,7 @@ static ptrdiff_t numbers_a_patch(const ep_patches *p) {
   return p->shape.channels * p->size * p->size;
 }
 
-ep_status ep_patches_check(const ep_patches *p) {
+static ep_status check(const ep_patches *p) {
   EP_CHECK(p->shape.height > 0, EP_ERR_INPUT,
            "patches need images, and the data are plain vectors; give --image HxW or use dense "
            "features");
@@ -135,15 +135,30 @@ static ep_status draw(ep_work *work, ep_patches *p, const ep_feature_config *con
   return thresholds(work, p, &S);
 }
 
-ep_status ep_patches_draw(ep_patches *p, const ep_feature_config *config, const ep_mat *X,
-                          uint64_t seed) {
+/* out->shape is given */
+static ep_status draw_all(ep_patches *p, const ep_map_plan *plan) {
   ep_work work = {0};
-  EP_TRY(parse(p, config->features));
-  EP_TRY(ep_patches_check(p));
-  EP_CHECK(X->rows > 0, EP_ERR_INPUT, "there are no points to draw patches from");
-  const ep_status st = draw(&work, p, config, X, seed);
+  EP_TRY(parse(p, plan->feature->features));
+  EP_TRY(check(p));
+  EP_CHECK(plan->X->rows > 0, EP_ERR_INPUT, "there are no points to draw patches from");
+  const ep_status st = draw(&work, p, plan->feature, plan->X, plan->seed);
   ep_work_free(&work);
-  if (st) ep_mat_free(&p->F), ep_mat_free(&p->theta);
+  return st;
+}
+
+static void set_head(ep_patches *p) {
+  p->head.inputs = (ptrdiff_t)p->shape.channels * p->shape.height * p->shape.width;
+  p->head.count = p->filters * p->grid * p->grid;
+}
+
+static ep_status make(ep_map **out, const ep_map_plan *plan) {
+  EP_CHECK(!plan->net->init[0], EP_ERR_ARG, "--init goes with dense features");
+  EP_TRY(ep_map_new(out, sizeof(ep_patches), &ep_map_patches, 0, 0, plan->psi));
+  ep_patches *p = (void *)*out;
+  p->shape = plan->shape;
+  const ep_status st = draw_all(p, plan);
+  if (st) ep_map_free(*out), *out = NULL;
+  else set_head(p);
   return st;
 }
 
@@ -158,32 +173,115 @@ static ptrdiff_t band(const ep_patches *p) {
   return rows * (p->shape.width - p->size + 1);
 }
 
-double ep_patches_flops(const ep_features *f) {
-  const ep_patches *p = &f->patches;
+static const ep_patches *cast(const ep_map *map) { return (const void *)map; }
+
+static double flops(const ep_map *map) {
+  const ep_patches *p = cast(map);
   return 2 * (double)places(p) * (double)p->filters * (double)(numbers_a_patch(p) + 1);
 }
 
-double ep_patches_scratch(const ep_features *f, ep_precision prec) {
-  (void)f, (void)prec;
+static double scratch(const ep_map *map, ep_precision prec) {
+  (void)map, (void)prec;
   return 0; /* of a thread, not of a point */
 }
 
-ep_status ep_patches_map(const ep_mat *Phi, const ep_features *f, const ep_mat *X) {
-  const ep_patches *p = &f->patches;
-  const ptrdiff_t rows = band(p);
+static ep_status rows(const ep_mat *Phi, const ep_map *map, const ep_mat *X) {
+  const ep_patches *p = cast(map);
+  const ptrdiff_t places = band(p);
   ep_work work = {0};
   ep_mat columns, responses;
   ep_status st =
-      ep_work_mat(&work, &columns, X->prec, rows * omp_get_max_threads(), numbers_a_patch(p));
-  if (!st) st = ep_work_mat(&work, &responses, X->prec, rows * omp_get_max_threads(), p->filters);
+      ep_work_mat(&work, &columns, X->prec, places * omp_get_max_threads(), numbers_a_patch(p));
+  if (!st) st = ep_work_mat(&work, &responses, X->prec, places * omp_get_max_threads(), p->filters);
 #pragma omp parallel for schedule(static)
   for (ptrdiff_t i = 0; i < (st ? 0 : X->rows); i++) {
     const ptrdiff_t t = omp_get_thread_num();
     const ep_mat phi = ep_mat_rows(Phi, i, 1), x = ep_mat_rows(X, i, 1);
-    const ep_mat c = ep_mat_rows(&columns, t * rows, rows);
-    const ep_mat r = ep_mat_rows(&responses, t * rows, rows);
+    const ep_mat c = ep_mat_rows(&columns, t * places, places);
+    const ep_mat r = ep_mat_rows(&responses, t * places, places);
     EP_PICK(X->prec, ep_patches_image)(&phi, p, &x, &c, &r);
   }
   ep_work_free(&work);
   return st;
 }
+
+static ep_status keep(ep_term *out, ep_map *map, const ep_mat *W) {
+  *out = (ep_term){.map = map, .outputs = W->cols};
+  EP_TRY(ep_mat_new(&out->C, cast(map)->F.prec, W->rows, W->cols));
+  ep_mat_copy(&out->C, W);
+  return EP_OK;
+}
+
+/* ---- files: F, theta, W, and what their numbers mean in the config */
+
+static ep_status write(ep_npz *file, json_t *config, const ep_term *term) {
+  const ep_patches *p = cast(term->map);
+  EP_CHECK(json_object_set_new(
+               config, "image_shape",
+               json_pack("[i,i,i]", p->shape.channels, p->shape.height, p->shape.width)) == 0 &&
+               json_object_set_new(config, "patch_size", json_integer(p->size)) == 0 &&
+               json_object_set_new(config, "patch_grid", json_integer(p->grid)) == 0,
+           EP_ERR_NOMEM, "no memory for the settings as JSON");
+  EP_TRY(ep_npz_add_matrix(file, "W", &term->C, false));
+  EP_TRY(ep_npz_add_matrix(file, "F", &p->F, false));
+  return ep_npz_add_matrix(file, "theta", &p->theta, false);
+}
+
+static ep_status read_shape(ep_patches *p, const ep_term_source *from) {
+  int c, h, w;
+  json_int_t size, grid;
+  EP_CHECK(json_unpack((json_t *)from->config, "{s:[i,i,i], s:I, s:I}", "image_shape", &c, &h, &w,
+                       "patch_size", &size, "patch_grid", &grid) == 0 &&
+               c > 0 && h > 0 && w > 0 && c < 10000 && h < 100000 && w < 100000 && size > 0 &&
+               size < 100000 && grid > 0 && grid < 100000,
+           EP_ERR_INPUT, "%s: its config does not say what its patches are", from->path);
+  p->shape = (ep_image_shape){c, h, w};
+  p->size = size;
+  p->grid = grid;
+  return EP_OK;
+}
+
+static ep_status read(ep_term *out, const ep_term_source *from) {
+  EP_TRY(ep_map_new(&out->map, sizeof(ep_patches), &ep_map_patches, 0, 0, from->psi));
+  ep_patches *p = (void *)out->map;
+  EP_TRY(read_shape(p, from));
+  EP_TRY(ep_term_matrix(&p->F, from, "F"));
+  EP_TRY(ep_term_matrix(&p->theta, from, "theta"));
+  EP_TRY(ep_term_matrix(&out->C, from, "W"));
+  p->filters = p->F.rows;
+  set_head(p);
+  out->outputs = out->C.cols;
+  const ptrdiff_t least = p->shape.height < p->shape.width ? p->shape.height : p->shape.width;
+  EP_CHECK(p->theta.rows == 1 && p->theta.cols == p->filters && p->F.cols == numbers_a_patch(p) &&
+               out->C.rows == p->head.count && p->size + p->grid - 1 <= least,
+           EP_ERR_SHAPE, "%s: F, theta and W do not fit together", from->path);
+  return EP_OK;
+}
+
+static void describe(char text[EP_DESCRIPTION], const ep_term *term) {
+  const ep_patches *p = cast(term->map);
+  snprintf(text, EP_DESCRIPTION,
+           "features %td filters of %td x %td pixels on a %td x %td grid: %td -> %td", p->filters,
+           p->size, p->size, p->grid, p->grid, p->head.count, term->outputs);
+}
+
+static void release(ep_map *map) {
+  ep_patches *p = (void *)map;
+  ep_mat_free(&p->F);
+  ep_mat_free(&p->theta);
+}
+
+const ep_map_kind ep_map_patches = {
+    .name = "patches",
+    .help = "patches[:K[,p[,g]]] of images: K filters of p x p pixels, averaged over a g x g grid",
+    .make = make,
+    .rows = rows,
+    .scaled = true,
+    .similarity = true,
+    .flops = flops,
+    .scratch = scratch,
+    .keep = keep,
+    .write = write,
+    .read = read,
+    .describe = describe,
+    .free = release};

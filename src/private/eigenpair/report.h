@@ -1,4 +1,5 @@
 #pragma once
+#include <stdbool.h>
 /* A report as data, and the files made from it. `compare` and `reproduce` write the document; the page knows nothing of
  * what they measure.
  *
@@ -30,3 +31,5 @@ ep_status ep_report_check(const json_t *document);
  *   figures/NAME.csv     the numbers of each figure
  *   figures/NAME.svg     its drawing, and NAME.png, where node (and rsvg-convert) are on the PATH */
 ep_status ep_report_write(const char *folder, const json_t *document);
+/* Was it built with Node? Without: no page and no drawings, but Markdown, CSV and JSON. */
+bool ep_report_has_page(void);

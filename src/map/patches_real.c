@@ -2,7 +2,7 @@
  *
  *   columns (places x c p^2) = the patches,  responses = columns F' (places x K),
  *   phi_(k, cell) = mean over the places of the cell of max(0, response_k - theta_k) */
-#include "kernel/features.h"
+#include "map/map.h"
 
 #include <string.h>
 

@@ -1,6 +1,7 @@
 #pragma once
 /* |C(t) - C(0)|_F of C = Psi'S Psi, without losing digits when little has changed. Theory: sections 6 and 10. */
-#include <eigenpair/features.h>
+#include "map/map.h"
+
 #include <eigenpair/pairs.h>
 
 typedef struct {
@@ -13,8 +14,8 @@ typedef struct {
 } ep_feature_drift;
 
 /* Remembers the features of the start; refuses if that takes more than `memory` bytes. */
-ep_status ep_feature_drift_new(ep_feature_drift *out, const ep_features *start, const ep_mat *X,
+ep_status ep_feature_drift_new(ep_feature_drift *out, const ep_map *start, const ep_mat *X,
                                const ep_pairs *pairs, double memory);
-ep_status ep_feature_drift_value(double *out, ep_feature_drift *k, const ep_features *now,
+ep_status ep_feature_drift_value(double *out, ep_feature_drift *k, const ep_map *now,
                                  const ep_mat *X);
 void ep_feature_drift_free(ep_feature_drift *k); /* an empty one is fine */

@@ -1,0 +1,146 @@
+#pragma once
+/* Maps x -> psi(x) in R^M. A model is a sum of them,
+ *
+ *   f(x) = sum_k C_k' psi_k(x) - offset,
+ *
+ * and what differs between models is which maps. One file a map, one row each in the table of map.c; nothing outside this
+ * folder knows which there are. psi = phi / (|phi| + sqrt(M) delta) (cosine) or M^{-1/2} phi (dot). Theory: section 6. */
+#include "core/real.h"
+
+#include <eigenpair/features.h>
+
+typedef struct ep_map ep_map;
+
+/* A map and its coefficients. */
+typedef struct {
+  ep_map *map;       /* owned */
+  ep_mat C;          /* (count, Z), owned; as the kind of map says */
+  ptrdiff_t outputs; /* Z */
+} ep_term;
+
+/* What a map of points is made from. */
+typedef struct {
+  const ep_feature_config *feature;
+  const ep_net_config *net;
+  const ep_analytic *kernel; /* of landmarks */
+  ptrdiff_t landmarks;       /* at most so many of the points */
+  ep_psi psi;
+  const ep_mat *X; /* (P, D) */
+  ep_image_shape shape;
+  uint64_t seed;
+  const ep_net *start; /* of a network: weights to begin from, lent; NULL: drawn, or --init */
+} ep_map_plan;
+
+/* What a term of a model is read from. */
+typedef struct {
+  ep_npz *file;
+  const char *path;
+  ep_precision prec;
+  const json_t *config;
+  ep_net_shape shape; /* its activation */
+  bool input_scale;   /* the first layer is divided by sqrt(D) */
+  ep_analytic kernel;
+  ep_psi psi;
+  const ep_term *first; /* the model's first term, when its second is read */
+} ep_term_source;
+
+/* A row of the table. NULL where a kind has no such function. */
+typedef struct {
+  const char *name;
+  const char *help; /* for --features; NULL: not a choice there */
+  /* From points and options. */
+  ep_status (*make)(ep_map **out, const ep_map_plan *plan);
+  /* Psi (n x count) = phi(X) where `scaled`, psi(X) else; of one precision. */
+  ep_status (*rows)(const ep_mat *Psi, const ep_map *map, const ep_mat *X);
+  bool scaled;     /* rows gives phi: psi is still to be made */
+  bool similarity; /* its outputs are W'psi, as the similarity of the loss sees them, or can be */
+  double (*flops)(const ep_map *map);                      /* a point */
+  double (*scratch)(const ep_map *map, ep_precision prec); /* bytes a point, beside Psi */
+  /* E += C'psi(X) within `memory` bytes; NULL: by rows. */
+  ep_status (*apply)(const ep_mat *E, const ep_term *term, const ep_mat *X, double memory);
+  /* A term that gives the same and is cheaper for many points; NULL: the term itself is. */
+  ep_status (*prepare)(ep_term *out, const ep_term *term, double memory);
+  /* W (M x Z, double) of a closed form -> a term of a model; the map is taken over. */
+  ep_status (*keep)(ep_term *out, ep_map *map, const ep_mat *W);
+  /* The arrays of a model's file, and what its config has to say besides. */
+  ep_status (*write)(ep_npz *file, json_t *config, const ep_term *term);
+  ep_status (*read)(ep_term *out, const ep_term_source *from);
+  /* For a person: "network  784 -> 100 relu -> 10". */
+  void (*describe)(char text[EP_DESCRIPTION], const ep_term *term);
+  void (*free)(ep_map *map);
+} ep_map_kind;
+
+/* The head of every map. */
+struct ep_map {
+  const ep_map_kind *kind;
+  ptrdiff_t inputs, count; /* D, M */
+  ptrdiff_t outputs;       /* Z that its weights prescribe; 0: none */
+  ep_psi psi;
+};
+
+extern const ep_map_kind ep_map_network, ep_map_patches, ep_map_landmarks, ep_map_tangent,
+    ep_map_empirical, ep_map_ntk, ep_map_nngp, ep_map_kappa;
+const ep_map_kind *ep_map_kind_of(const char *name); /* NULL: there is none */
+
+/* The map that plan->feature names. */
+ep_status ep_map_make(ep_map **out, const ep_map_plan *plan);
+void ep_map_free(ep_map *map); /* NULL is fine */
+/* Psi (n x M) = psi(x_i). Scratch is that of ep_map_scratch. */
+ep_status ep_map_rows(const ep_mat *Psi, const ep_map *map, const ep_mat *X);
+double ep_map_flops(const ep_map *map);
+double ep_map_scratch(const ep_map *map, ep_precision prec);
+
+void ep_term_free(ep_term *term);
+/* E += C'psi(X), in blocks within `memory` bytes. */
+ep_status ep_term_apply(const ep_mat *E, const ep_term *term, const ep_mat *X, double memory);
+/* A matrix of the file, in the precision of the source. */
+ep_status ep_term_matrix(ep_mat *to, const ep_term_source *from, const char *name);
+/* A map of `size` bytes whose head is filled in; zeros behind it. */
+ep_status ep_map_new(ep_map **out, size_t size, const ep_map_kind *kind, ptrdiff_t inputs,
+                     ptrdiff_t count, ep_psi psi);
+
+/* s of the first layer for points of so many numbers */
+double ep_term_input_scale(const ep_term_source *from, ptrdiff_t inputs);
+
+/* ---- network.c: the last hidden layer. Its coefficients are the network's own W. */
+typedef struct {
+  ep_map head;
+  const ep_net *net; /* &own, or borrowed */
+  ep_net own;
+} ep_network_map;
+/* Borrows the network; for a while, on the stack. */
+ep_network_map ep_network_map_of(const ep_net *net, ep_psi psi);
+/* An empty network's: the caller fills in `own`, then the head by ep_network_map_set. */
+ep_status ep_network_map_new(ep_network_map **out);
+void ep_network_map_set(ep_network_map *map);
+ep_net *ep_term_net(
+    const ep_term *term); /* the network of a term that has one of its own; else NULL */
+
+/* ---- patches.c */
+typedef struct {
+  ep_map head;
+  ep_image_shape shape;
+  ptrdiff_t filters, size, grid; /* K, p, g */
+  ep_mat F;                      /* (K, channels p^2), owned */
+  ep_mat theta;                  /* (1, K), owned */
+} ep_patches;
+/* One image (1 x D) -> its K g^2 numbers; scratch for one band of places: `columns` of channels p^2 numbers each,
+ * `responses` of K. */
+EP_REAL_FN(void, ep_patches_image, const ep_mat *phi, const ep_patches *p, const ep_mat *image,
+           const ep_mat *columns, const ep_mat *responses);
+
+/* ---- landmarks.c: a kernel of infinite width seen from some points */
+/* From candidates X: those that the others do not determine, by pivoted Cholesky. */
+ep_status ep_landmarks_new(ep_map **out, const ep_analytic *kernel, const ep_mat *X, ep_psi psi);
+/* A drawn part of the plan's points as candidates. */
+ep_status ep_landmarks_draw(ep_map **out, const ep_map_plan *plan);
+
+/* ---- sections.c: psi(x) = K(x, X), C = Y. Takes X over, but for that of another term (`borrowed`). */
+ep_status ep_sections_new(ep_map **out, const ep_map_kind *kind, const ep_analytic *kernel,
+                          ep_psi psi, ep_mat *X, bool borrowed);
+const ep_mat *ep_sections_points(const ep_map *map);
+
+/* ---- tangent.c: psi_z(x) = df_z(x)/dtheta, C = a change of theta (1 x parameters); and K(x, X) = J(x) J(X)', C = Y. The
+ * network is that of another term. */
+ep_status ep_tangent_new(ep_map **out, const ep_net *net);
+ep_status ep_empirical_new(ep_map **out, const ep_net *net, ep_mat *X); /* takes X over */

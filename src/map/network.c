@@ -1,0 +1,122 @@
+/* The last hidden layer of a network, phi = h_L(x); with the network's own output layer W as coefficients it is the
+ * network: f(x) = M^{-1/2} W'h_L(x), or W'psi(x) where outputs are normalised. */
+#include "map/map.h"
+#include <eigenpair/stream.h>
+
+static const ep_network_map *cast(const ep_map *map) { return (const void *)map; }
+
+ep_network_map ep_network_map_of(const ep_net *net, ep_psi psi) {
+  const ep_net_shape *s = &net->shape;
+  return (ep_network_map){.head = {&ep_map_network, s->inputs, s->width, s->outputs, psi},
+                          .net = net};
+}
+
+ep_status ep_network_map_new(ep_network_map **out) {
+  ep_map *map;
+  EP_TRY(ep_map_new(&map, sizeof **out, &ep_map_network, 0, 0, (ep_psi){0}));
+  *out = (void *)map;
+  (*out)->net = &(*out)->own;
+  return EP_OK;
+}
+
+void ep_network_map_set(ep_network_map *map) {
+  const ep_psi psi = map->head.psi;
+  map->head = ep_network_map_of(&map->own, psi).head;
+}
+
+ep_net *ep_term_net(const ep_term *term) {
+  if (!term->map || term->map->kind != &ep_map_network) return NULL;
+  return &((ep_network_map *)(void *)term->map)->own;
+}
+
+static ep_status make(ep_map **out, const ep_map_plan *plan) {
+  ep_network_map *map;
+  EP_TRY(ep_network_map_new(&map));
+  const ep_status st =
+      ep_net_begin(&map->own, plan->start, plan->net, plan->X->cols, plan->seed, plan->X->prec);
+  map->head.psi = plan->psi;
+  if (st) ep_map_free(&map->head);
+  EP_TRY(st);
+  ep_network_map_set(map);
+  *out = &map->head;
+  return EP_OK;
+}
+
+static ep_status rows(const ep_mat *Psi, const ep_map *map, const ep_mat *X) {
+  return ep_net_hidden(Psi, cast(map)->net, X);
+}
+
+static double flops(const ep_map *map) {
+  const double m = (double)map->count;
+  return 2 * m * (double)map->inputs + 2 * m * m * (cast(map)->net->shape.depth - 1);
+}
+
+static double scratch(const ep_map *map, ep_precision prec) {
+  const double packed = 2.2 * (double)map->inputs;
+  return (double)ep_sizeof(prec) *
+         ((cast(map)->net->shape.depth > 1 ? (double)map->count : 0) + packed);
+}
+
+/* through the stream, which never forms psi; into E itself where nothing is there yet */
+static ep_status apply(const ep_mat *E, const ep_term *term, const ep_mat *X, double memory) {
+  const ep_network_map *m = cast(term->map);
+  ep_stream *stream;
+  ep_mat F;
+  EP_TRY(ep_mat_new(&F, E->prec, E->rows, E->cols));
+  ep_status st = ep_stream_new(&stream, X, &m->net->shape, 1, EP_PASS_FORWARD, memory);
+  if (!st && m->head.psi.cosine) st = ep_stream_normalise(stream, m->head.psi.delta);
+  if (!st) ep_stream_forward(&F, stream, m->net);
+  if (!st) ep_mat_axpy(E, 1, &F);
+  ep_stream_free(stream);
+  ep_mat_free(&F);
+  return st;
+}
+
+static ep_status keep(ep_term *out, ep_map *map, const ep_mat *W) {
+  ep_network_map *m = (void *)map;
+  ep_mat_copy(&m->own.W, W);
+  *out = (ep_term){.map = map, .outputs = W->cols};
+  return EP_OK;
+}
+
+static ep_status write(ep_npz *file, json_t *config, const ep_term *term) {
+  (void)config;
+  return ep_net_write(file, "", cast(term->map)->net);
+}
+
+static ep_status read(ep_term *out, const ep_term_source *from) {
+  ep_network_map *m;
+  EP_TRY(ep_network_map_new(&m));
+  out->map = &m->head;
+  EP_TRY(ep_net_read(&m->own, from->file, from->path, "", &from->shape, from->prec));
+  m->own.shape.input_scale = ep_term_input_scale(from, m->own.shape.inputs);
+  ep_network_map_set(m);
+  out->outputs = m->own.shape.outputs;
+  return EP_OK;
+}
+
+static void describe(char text[EP_DESCRIPTION], const ep_term *term) {
+  const ep_net_shape *s = &cast(term->map)->net->shape;
+  size_t n = (size_t)snprintf(text, EP_DESCRIPTION, "network  %td", s->inputs);
+  for (int l = 0; l < s->depth && n < EP_DESCRIPTION; l++)
+    n += (size_t)snprintf(text + n, EP_DESCRIPTION - n, " -> %td %s", s->width,
+                          ep_activation_label(&s->phi));
+  if (n < EP_DESCRIPTION) snprintf(text + n, EP_DESCRIPTION - n, " -> %td", s->outputs);
+}
+
+static void release(ep_map *map) { ep_net_free(&((ep_network_map *)(void *)map)->own); }
+
+const ep_map_kind ep_map_network = {.name = "network",
+                                    .help = "dense (a random network)",
+                                    .make = make,
+                                    .rows = rows,
+                                    .scaled = true,
+                                    .similarity = true,
+                                    .flops = flops,
+                                    .scratch = scratch,
+                                    .apply = apply,
+                                    .keep = keep,
+                                    .write = write,
+                                    .read = read,
+                                    .describe = describe,
+                                    .free = release};
