@@ -1,4 +1,6 @@
 #include "commands.h"
+#include "data/npy_rows.h"
+#include "data/rows.h"
 
 #include <string.h>
 
@@ -39,53 +41,95 @@ void help_embed(FILE *to) {
   args_help(groups, to);
 }
 
-static ep_status report(const setup_embed *s, const ep_mat *E) {
+static ep_status report(const setup_embed *s, ptrdiff_t rows, ptrdiff_t outputs) {
   terminal_clear();
   if (s->cli.json)
     return print_json(json_pack("{s:s,s:I,s:I,s:f,s:s,s:o}", "embedding", s->embed.out, "rows",
-                                (json_int_t)E->rows, "outputs", (json_int_t)E->cols, "peak_memory",
+                                (json_int_t)rows, "outputs", (json_int_t)outputs, "peak_memory",
                                 (double)ep_memory_peak(), "version", ep_version(), "machine",
                                 machine_json()));
-  print_count(stdout, (double)E->rows);
-  printf(" points in %td dimensions: %s\n", E->cols, s->embed.out);
+  print_count(stdout, (double)rows);
+  printf(" points in %td dimensions: %s\n", outputs, s->embed.out);
   return EP_OK;
 }
 
-static ep_status embed(setup_embed *s, const ep_model *model, ep_dataset *set, ep_mat *E) {
-  EP_TRY(ep_dataset_load(set, &s->data, &s->run));
-  const bool given = strcmp(s->data.scale, "auto") != 0;
-  if (given || !ep_model_config(model) ? ep_dataset_is_unit(set, &s->data)
-                                       : ep_model_is_unit(model))
-    ep_scale_to_unit(&set->X);
-  EP_CHECK(set->X.cols == ep_model_inputs(model), EP_ERR_SHAPE,
-           "%s takes points of dimension %td, %s has %td", s->embed.model, ep_model_inputs(model),
-           s->data.data, set->X.cols);
-  EP_CHECK(!s->embed.labels_out[0] || set->labels, EP_ERR_INPUT, "%s has no labels", s->data.data);
-  EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, ep_model_outputs(model)));
-  EP_TRY(ep_model_embed(NULL, E, model, &set->X));
-  EP_TRY(ep_npy_write(s->embed.out, E));
-  if (s->embed.labels_out[0])
-    EP_TRY(ep_npy_write_labels(s->embed.labels_out, set->labels, set->X.rows));
-  return report(s, E);
+/* ---- a block of points at a time, from where they are to the file */
+
+typedef struct {
+  ep_model *model;
+  ep_rows *rows;
+  int *labels;
+  bool unit;
+  ep_mat X, E; /* (block, D), (block, Z) */
+  ep_file file;
+} embedding;
+
+static ep_status open_points(embedding *e, const setup_embed *s) {
+  EP_TRY(ep_rows_open(&e->rows, &e->labels, &s->data, &s->run));
+  const bool given = strcmp(s->data.scale, "auto") != 0 || !ep_model_config(e->model);
+  e->unit = given ? ep_scale_is_unit(&s->data, ep_rows_shape(e->rows)) : ep_model_is_unit(e->model);
+  const ptrdiff_t d = ep_rows_length(e->rows);
+  EP_CHECK(d == ep_model_inputs(e->model), EP_ERR_SHAPE,
+           "%s takes points of dimension %td, %s has %td", s->embed.model,
+           ep_model_inputs(e->model), s->data.data, d);
+  EP_CHECK(!s->embed.labels_out[0] || e->labels, EP_ERR_INPUT, "%s has no labels", s->data.data);
+  return EP_OK;
+}
+
+static ep_status embed_blocks(embedding *e) {
+  const ptrdiff_t n = ep_rows_count(e->rows);
+  const ep_run_hooks hooks = ep_run_quiet(); /* the blocks are told of here */
+  ep_status st = EP_OK;
+  for (ptrdiff_t i = 0; !st && i < n; i += e->X.rows) {
+    const ptrdiff_t here = n - i < e->X.rows ? n - i : e->X.rows;
+    const ep_mat x = ep_mat_rows(&e->X, 0, here), f = ep_mat_rows(&e->E, 0, here);
+    st = ep_rows_read(&x, e->rows, NULL, i);
+    if (!st && e->unit) ep_scale_to_unit(&x);
+    if (!st) st = ep_model_embed(NULL, &f, e->model, &x);
+    if (!st) ep_npy_add_rows(&e->file, &f);
+    ep_run_set_hooks(ep_run_current(), &hooks);
+    if (!st) st = ep_run_step("points", (double)(i + here), (double)n);
+    ep_run_quiet();
+  }
+  ep_run_set_hooks(ep_run_current(), &hooks);
+  return st;
+}
+
+static ep_status embed(embedding *e, const setup_embed *s) {
+  const ep_precision prec = ep_run_precision(&s->run);
+  if (s->embed.normalise) EP_TRY(ep_model_normalise(e->model));
+  EP_TRY(open_points(e, s));
+  const ptrdiff_t n = ep_rows_count(e->rows), z = ep_model_outputs(e->model);
+  const double row = (double)ep_sizeof(prec) * (double)(ep_rows_length(e->rows) + 2 * z);
+  const double fit = ep_run_memory_left(&s->run) / 4 / row;
+  const ptrdiff_t most = fit > 16384 ? 16384 : fit > 1 ? (ptrdiff_t)fit : 1;
+  EP_TRY(ep_mat_new(&e->X, prec, n < most ? n : most, ep_rows_length(e->rows)));
+  EP_TRY(ep_mat_new(&e->E, prec, e->X.rows, z));
+  EP_TRY(ep_npy_begin(&e->file, s->embed.out, prec, n, z));
+  const ep_status st = embed_blocks(e);
+  if (st) ep_file_discard(&e->file);
+  EP_TRY(st);
+  EP_TRY(ep_file_commit(&e->file));
+  if (s->embed.labels_out[0]) EP_TRY(ep_npy_write_labels(s->embed.labels_out, e->labels, n));
+  return report(s, n, z);
 }
 
 ep_status cmd_embed(int argc, char **argv) {
   static setup_embed s;
   ep_option_group groups[5];
-  ep_model *model;
-  ep_dataset set = {0};
-  ep_mat E = {0};
+  embedding e = {0};
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
   EP_TRY(check_outputs(outputs));
   EP_TRY(work_begin(&s.run, s.cli.progress));
-  EP_TRY(ep_model_load(&model, s.embed.model, ep_run_precision(&s.run)));
-  ep_status st = s.embed.normalise ? ep_model_normalise(model) : EP_OK;
-  if (!st) st = embed(&s, model, &set, &E);
-  ep_mat_free(&E);
-  ep_dataset_free(&set);
-  ep_model_free(model);
+  EP_TRY(ep_model_load(&e.model, s.embed.model, ep_run_precision(&s.run)));
+  const ep_status st = embed(&e, &s);
+  ep_mat_free(&e.X);
+  ep_mat_free(&e.E);
+  ep_rows_free(e.rows);
+  ep_labels_free(e.labels);
+  ep_model_free(e.model);
   return st;
 }

@@ -52,21 +52,37 @@ ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const e
 void ep_dataset_free(ep_dataset *set);
 /* config->scale with auto resolved; then applied. Zero rows stay zero. */
 bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config);
+bool ep_scale_is_unit(const ep_data_config *config, ep_image_shape shape);
 void ep_scale_to_unit(const ep_mat *X);
 
-/* Everything a method needs: the distinct points, scaled, and the pairs among them. */
+/* Everything a method needs: the points, scaled, and the pairs among them. Where they fit in memory they are laid out,
+ * each distinct one once; where they do not, X has a shape and no data, and every row is read and augmented when it is
+ * asked for. */
 typedef struct {
-  ep_mat X; /* (P, D), owned */
+  ep_mat X;                  /* (P, D), owned */
+  struct ep_view_rows *made; /* where X.data is NULL; owned */
   ep_pairs pairs;
   ep_image_shape shape;
   bool unit; /* rows are on the unit sphere */
+  bool lent; /* X is the caller's */
 } ep_points;
 
 /* `default_pairs` ("triplet" or "positives") is used when the config leaves --pairs open. */
 ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
                          const char *default_pairs, const ep_run_config *run);
 void ep_points_free(ep_points *p);
-uint64_t ep_points_fingerprint(const ep_points *p); /* changes when a point or a pair does */
+/* Points in memory that the caller lends: rows of X are anchors, and positives where pairs.partner says so. Nothing is
+ * copied; pairs is taken over. */
+ep_points ep_points_borrow(const ep_mat *X, ep_pairs *pairs);
+/* out (n x D) = points index[0 .. n-1], or from `first` on where index is NULL. */
+ep_status ep_points_rows(const ep_mat *out, const ep_points *p, const ptrdiff_t *index,
+                         ptrdiff_t first);
+/* A view of points first .. first + n: of X itself, or of `buffer` (n x D or more rows), into which they are read. */
+ep_status ep_points_block(ep_mat *view, const ep_points *p, ptrdiff_t first, ptrdiff_t n,
+                          const ep_mat *buffer);
+static inline bool ep_points_in_memory(const ep_points *p) { return p->X.data || p->X.rows == 0; }
+/* Changes when a point or a pair does. */
+ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
 
 /* The sets with a name, for `data list`. */
 typedef struct {

@@ -233,6 +233,12 @@ void ep_labels_free(int *labels) { ep_release(labels); }
 ROW(float)
 ROW(double)
 
+double ep_array_convert(const ep_mat *X, ptrdiff_t i, const unsigned char *in, ep_dtype dtype,
+                        double factor) {
+  return X->prec == EP_SINGLE ? row_float(ep_s(X, i, 0), in, dtype, X->cols, factor)
+                              : row_double(ep_d(X, i, 0), in, dtype, X->cols, factor);
+}
+
 /* Returns the first row with a value that is not finite, or X->rows. */
 static ptrdiff_t fill(const ep_mat *X, const ep_array *a, const ptrdiff_t *rows, double factor) {
   const ptrdiff_t d = X->cols;
@@ -241,11 +247,18 @@ static ptrdiff_t fill(const ep_mat *X, const ep_array *a, const ptrdiff_t *rows,
 #pragma omp parallel for schedule(static) reduction(min : bad) if (X->rows * d > 100000)
   for (ptrdiff_t i = 0; i < X->rows; i++) {
     const unsigned char *in = a->data + (size_t)(rows ? rows[i] : i) * row_bytes;
-    const double sum = X->prec == EP_SINGLE ? row_float(ep_s(X, i, 0), in, a->dtype, d, factor)
-                                            : row_double(ep_d(X, i, 0), in, a->dtype, d, factor);
-    if (sum != 0 && i < bad) bad = i;
+    if (ep_array_convert(X, i, in, a->dtype, factor) != 0 && i < bad) bad = i;
   }
   return bad;
+}
+
+ep_status ep_array_not_finite(const char *name, ptrdiff_t row, ptrdiff_t column, double x,
+                              ep_precision prec) {
+  EP_CHECK(!isfinite(x), EP_ERR_INPUT, "%s: row %td, column %td: %g is too large for %s precision",
+           name, row + 1, column + 1, x, prec == EP_SINGLE ? "single" : "double");
+  return EP_FAIL(EP_ERR_INPUT,
+                 "%s: row %td, column %td: is %s; every value must be a finite number", name,
+                 row + 1, column + 1, isnan(x) ? "NaN" : "infinite");
 }
 
 static ep_status not_finite(const ep_mat *X, const ep_array *a, const ptrdiff_t *rows, ptrdiff_t i,
@@ -253,12 +266,7 @@ static ep_status not_finite(const ep_mat *X, const ep_array *a, const ptrdiff_t 
   ptrdiff_t j = 0;
   while (j + 1 < X->cols && isfinite(ep_get(X, i, j))) j++;
   const ptrdiff_t row = rows ? rows[i] : i;
-  const double x = ep_array_value(a, row * X->cols + j);
-  EP_CHECK(!isfinite(x), EP_ERR_INPUT, "%s: row %td, column %td: %g is too large for %s precision",
-           name, row + 1, j + 1, x, X->prec == EP_SINGLE ? "single" : "double");
-  return EP_FAIL(EP_ERR_INPUT,
-                 "%s: row %td, column %td: is %s; every value must be a finite number", name,
-                 row + 1, j + 1, isnan(x) ? "NaN" : "infinite");
+  return ep_array_not_finite(name, row, j, ep_array_value(a, row * X->cols + j), X->prec);
 }
 
 ep_status ep_array_to_matrix(ep_mat *X, const ep_array *a, const ptrdiff_t *rows, ptrdiff_t n,

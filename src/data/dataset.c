@@ -3,10 +3,12 @@
 #include "core/mem.h"
 #include "data/digits.h"
 #include "data/parse.h"
+#include "data/rows.h"
 
 #include <eigenpair/dataset.h>
 #include <eigenpair/random.h>
 #include <eigenpair/synthetic.h>
+#include <glob.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -114,13 +116,59 @@ static ep_status load_folder(ep_array *a, int **labels, const char *folder, bool
   return check_labels(n, a->shape[0], path);
 }
 
-static ep_status load_file(ep_array *a, int **labels, const char *path, const char *label_path) {
+/* ---- shards: a pattern with *, ? or [ that is no file itself; in the order of their names */
+
+static bool is_pattern(const char *path) { return strpbrk(path, "*?[") && !is_there(path); }
+
+static ep_status match(glob_t *found, const char *pattern) {
+  const int failed = glob(pattern, 0, NULL, found);
+  EP_CHECK(failed != GLOB_NOSPACE, EP_ERR_NOMEM, "no memory for the files of '%s'", pattern);
+  EP_CHECK(!failed && found->gl_pathc > 0 && found->gl_pathc < 1000000, EP_ERR_INPUT,
+           "no file is called like '%s'", pattern);
+  return EP_OK;
+}
+
+/* labels of a file, or of shards, one below the other */
+static ep_status append_labels(int **labels, ptrdiff_t *n, const char *path) {
+  int *more, *all;
+  ptrdiff_t count;
+  EP_TRY(ep_labels_read(&more, &count, path));
+  all = ep_alloc(*n + count, sizeof *all);
+  if (all && *n) memcpy(all, *labels, (size_t)*n * sizeof *all);
+  if (all) memcpy(all + *n, more, (size_t)count * sizeof *all);
+  ep_release(more);
+  EP_CHECK(all, EP_ERR_NOMEM, "no memory for %td labels", *n + count);
+  ep_release(*labels);
+  *labels = all;
+  *n += count;
+  return EP_OK;
+}
+
+static ep_status read_labels(int **labels, ptrdiff_t *n, const char *path) {
+  glob_t found = {0};
+  *n = 0;
+  if (!is_pattern(path)) return ep_labels_read(labels, n, path);
+  ep_status st = match(&found, path);
+  for (size_t i = 0; !st && i < found.gl_pathc; i++)
+    st = append_labels(labels, n, found.gl_pathv[i]);
+  globfree(&found);
+  return st;
+}
+
+static ep_status open_shards(ep_rows **rows, const char *pattern) {
+  glob_t found = {0};
+  ep_status st = match(&found, pattern);
+  if (!st) st = ep_rows_stack(rows, (const char *const *)found.gl_pathv, (int)found.gl_pathc);
+  globfree(&found);
+  return st;
+}
+
+static ep_status open_file(ep_rows **rows, int **labels, const char *path, const char *label_path) {
   ptrdiff_t n;
-  EP_TRY(ep_array_read(a, path));
-  EP_CHECK(a->ndim >= 1 && ep_array_count(a) > 0, EP_ERR_INPUT, "%s: holds no points", path);
+  EP_TRY(is_pattern(path) ? open_shards(rows, path) : ep_rows_stack(rows, &path, 1));
   if (!*label_path) return EP_OK;
-  EP_TRY(ep_labels_read(labels, &n, label_path));
-  return check_labels(n, a->shape[0], label_path);
+  EP_TRY(read_labels(labels, &n, label_path));
+  return check_labels(n, ep_rows_count(*rows), label_path);
 }
 
 /* "name", "name:test", "name:train" -> name and part; other text behind a colon is left alone */
@@ -131,19 +179,22 @@ static void split_part(char name[1024], bool *test, const char *text) {
   if (*test || (colon && strcmp(colon, ":train") == 0)) *colon = '\0';
 }
 
-static ep_status load_array(ep_array *a, int **labels, const ep_data_config *config) {
-  char name[1024], folder[1024];
-  bool test;
+static ep_status open_named(ep_rows **rows, int **labels, const ep_data_config *config) {
+  char name[1024], folder[1024] = "";
+  bool test, digits;
+  ep_array a = {0};
   split_part(name, &test, config->data);
-  if (strcmp(name, "digits") == 0) return load_digits(a, labels, test);
-  for (int i = 1; i < ENTRIES; i++) {
-    if (strcmp(name, entries[i].name) != 0) continue;
-    EP_CHECK(ep_dataset_folder(folder, name), EP_ERR_INPUT,
-             "data set %s is not on this machine; get it with: %s", name, entries[i].how);
-    return load_folder(a, labels, folder, test);
-  }
-  if (is_folder(name)) return load_folder(a, labels, name, test);
-  return load_file(a, labels, config->data, config->labels);
+  digits = strcmp(name, "digits") == 0;
+  for (int i = 1; i < ENTRIES; i++)
+    if (strcmp(name, entries[i].name) == 0)
+      EP_CHECK(ep_dataset_folder(folder, name), EP_ERR_INPUT,
+               "data set %s is not on this machine; get it with: %s", name, entries[i].how);
+  if (!folder[0] && is_folder(name)) snprintf(folder, sizeof folder, "%s", name);
+  if (!digits && !folder[0]) return open_file(rows, labels, config->data, config->labels);
+  ep_status st = digits ? load_digits(&a, labels, test) : load_folder(&a, labels, folder, test);
+  if (!st) st = ep_rows_of_array(rows, &a, config->data);
+  ep_array_free(&a);
+  return st;
 }
 
 /* ---- image shapes */
@@ -171,74 +222,83 @@ ep_image_shape ep_image_shape_of(const ep_array *a) {
 
 /* ---- drawing a part of the points */
 
-static ep_status draw(ep_work *work, ptrdiff_t **rows, ptrdiff_t samples, ptrdiff_t n, long seed) {
-  *rows = NULL;
+/* rows and labels become those of a permutation's first */
+static ep_status draw(ep_rows *rows, int *labels, ptrdiff_t samples, long seed) {
+  const ptrdiff_t n = ep_rows_count(rows);
   EP_CHECK(samples <= n, EP_ERR_ARG, "--samples %td, but there are only %td points", samples, n);
   if (samples == 0) return EP_OK;
-  EP_TRY(ep_work_get(work, rows, n, sizeof **rows));
+  ptrdiff_t *order = ep_alloc(n, sizeof *order);
+  int *kept = labels ? ep_alloc(n, sizeof *kept) : NULL;
+  if (!order || (labels && !kept)) {
+    ep_release(order);
+    ep_release(kept);
+    return EP_FAIL(EP_ERR_NOMEM, "no memory to draw from %td points", n);
+  }
   ep_random r = ep_random_new((uint64_t)seed, EP_STREAM_SAMPLE, 0);
-  ep_random_permutation(&r, *rows, n);
+  ep_random_permutation(&r, order, n);
+  for (ptrdiff_t i = 0; labels && i < samples; i++) kept[i] = labels[order[i]];
+  if (labels) memcpy(labels, kept, (size_t)samples * sizeof *kept);
+  ep_release(kept);
+  ep_rows_draw(rows, order, samples);
   return EP_OK;
 }
 
-static ep_status keep_labels(int *labels, const ptrdiff_t *rows, ptrdiff_t n, ep_work *work) {
-  int *kept;
-  if (!labels || !rows) return EP_OK;
-  EP_TRY(ep_work_get(work, &kept, n, sizeof *kept));
-  for (ptrdiff_t i = 0; i < n; i++) kept[i] = labels[rows[i]];
-  memcpy(labels, kept, (size_t)n * sizeof *kept);
-  return EP_OK;
-}
-
-static ep_status load(ep_work *work, ep_dataset *out, ep_array *a, const ep_data_config *config,
-                      const ep_run_config *run) {
-  ptrdiff_t *rows;
-  EP_TRY(load_array(a, &out->labels, config));
-  EP_TRY(draw(work, &rows, config->samples, a->shape[0], run->seed));
-  const ptrdiff_t n = rows ? config->samples : a->shape[0];
-  const bool pixels = a->dtype == EP_U8;
-  EP_TRY(ep_array_to_matrix(&out->X, a, rows, n, pixels ? 1 / 255. : 1, ep_run_precision(run),
-                            config->data));
-  out->shape = ep_image_shape_of(a);
-  return keep_labels(out->labels, rows, n, work);
-}
-
-static ep_status load_synthetic(ep_work *work, ep_dataset *out, const char *name,
+static ep_status open_synthetic(ep_rows **rows, int **labels, const char *name,
                                 const char *parameters, const ep_data_config *config,
                                 const ep_run_config *run) {
-  ptrdiff_t *rows;
-  EP_TRY(ep_synthetic_make(&out->X, &out->labels, name, parameters, config->samples,
-                           (uint64_t)run->seed, ep_run_precision(run)));
-  if (config->samples == 0 || config->samples == out->X.rows) return EP_OK;
-  EP_TRY(draw(work, &rows, config->samples, out->X.rows, run->seed)); /* sets of a fixed size */
-  ep_mat all = out->X;
-  out->X = (ep_mat){0};
-  ep_status st = ep_mat_new(&out->X, all.prec, config->samples, all.cols);
-  for (ptrdiff_t i = 0; !st && i < config->samples; i++) {
-    const ep_mat to = ep_mat_rows(&out->X, i, 1), from = ep_mat_rows(&all, rows[i], 1);
-    ep_mat_copy(&to, &from);
+  ep_mat X;
+  EP_TRY(ep_synthetic_make(&X, labels, name, parameters, config->samples, (uint64_t)run->seed,
+                           ep_run_precision(run)));
+  const ep_status st = ep_rows_of_matrix(rows, &X, config->data);
+  ep_mat_free(&X);
+  if (st || config->samples == ep_rows_count(*rows)) return st;
+  return draw(*rows, *labels, config->samples, run->seed); /* sets of a fixed size */
+}
+
+static ep_status open_any(ep_rows **rows, int **labels, const ep_data_config *config,
+                          const ep_run_config *run) {
+  int which = 0;
+  const char *parameters = NULL;
+  ep_image_shape shape;
+  const bool made =
+      !is_there(config->data) && !is_pattern(config->data) &&
+      ep_options_name(&which, &parameters, "data", config->data, ep_synthetic_name) == EP_OK;
+  if (made) {
+    EP_TRY(open_synthetic(rows, labels, ep_synthetic_name(which), parameters, config, run));
+  } else {
+    EP_TRY(open_named(rows, labels, config));
+    EP_TRY(draw(*rows, *labels, config->samples, run->seed));
   }
-  ep_mat_free(&all);
-  return st ? st : keep_labels(out->labels, rows, config->samples, work);
+  if (!config->image[0]) return EP_OK;
+  EP_TRY(ep_image_shape_parse(&shape, config->image, ep_rows_length(*rows)));
+  ep_rows_set_shape(*rows, shape);
+  return EP_OK;
+}
+
+ep_status ep_rows_open(ep_rows **rows, int **labels, const ep_data_config *config,
+                       const ep_run_config *run) {
+  *rows = NULL;
+  *labels = NULL;
+  EP_CHECK(config->data[0], EP_ERR_ARG,
+           "no data: give --data NAME or FILE (see `eigenpair data list`)");
+  const ep_status st = open_any(rows, labels, config, run);
+  if (st) {
+    ep_rows_free(*rows);
+    ep_release(*labels);
+    *rows = NULL, *labels = NULL;
+  }
+  return st;
 }
 
 ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const ep_run_config *run) {
+  ep_rows *rows;
   *out = (ep_dataset){0};
-  EP_CHECK(config->data[0], EP_ERR_ARG,
-           "no data: give --data NAME or FILE (see `eigenpair data list`)");
-  ep_array a = {0};
-  ep_work work = {0};
-  int which = 0;
-  const char *parameters = NULL;
-  const bool made =
-      !is_there(config->data) &&
-      ep_options_name(&which, &parameters, "data", config->data, ep_synthetic_name) == EP_OK;
-  ep_status st = made
-                     ? load_synthetic(&work, out, ep_synthetic_name(which), parameters, config, run)
-                     : load(&work, out, &a, config, run);
-  if (!st && config->image[0]) st = ep_image_shape_parse(&out->shape, config->image, out->X.cols);
-  ep_work_free(&work);
-  ep_array_free(&a);
+  EP_TRY(ep_rows_open(&rows, &out->labels, config, run));
+  out->shape = ep_rows_shape(rows);
+  ep_status st =
+      ep_mat_new(&out->X, ep_run_precision(run), ep_rows_count(rows), ep_rows_length(rows));
+  if (!st) st = ep_rows_read(&out->X, rows, NULL, 0);
+  ep_rows_free(rows);
   if (st) ep_dataset_free(out);
   return st;
 }
@@ -249,9 +309,13 @@ void ep_dataset_free(ep_dataset *set) {
   set->labels = NULL;
 }
 
-bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config) {
-  if (strcmp(config->scale, "auto") == 0) return set->shape.height > 0;
+bool ep_scale_is_unit(const ep_data_config *config, ep_image_shape shape) {
+  if (strcmp(config->scale, "auto") == 0) return shape.height > 0;
   return strcmp(config->scale, "unit") == 0;
+}
+
+bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config) {
+  return ep_scale_is_unit(config, set->shape);
 }
 
 /* x <- x / |x|, zero stays zero */

@@ -1,6 +1,7 @@
 /* NumPy's .npy: magic, version, length of the header, the header (a Python dict), the values. */
 #include "core/file.h"
 #include "core/mem.h"
+#include "data/npy_rows.h"
 #include "data/parse.h"
 
 #include <string.h>
@@ -173,18 +174,17 @@ static ep_status find_type(ep_dtype *out, const header *h, const char *name) {
 }
 
 /* Are as many bytes there as the shape says? */
-static ep_status check_values(const header *h, const cursor *values, size_t item) {
+static ep_status check_values(const header *h, size_t have, size_t item, const char *name) {
   size_t need;
-  const size_t have = (size_t)(values->end - values->p);
   EP_CHECK(ep_shape_bytes(&need, h->shape, h->ndim, item), EP_ERR_INPUT,
-           "%s: its shape is too large", values->name);
+           "%s: its shape is too large", name);
   EP_CHECK(have >= need, EP_ERR_INPUT,
-           "%s: is cut short: its shape needs %zu bytes of values, it holds %zu", values->name,
-           need, have);
+           "%s: is cut short: its shape needs %zu bytes of values, it holds %zu", name, need, have);
   return EP_OK;
 }
 
-ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name) {
+ep_status ep_parse_npy_header(ep_array *a, size_t *offset, const unsigned char *bytes, size_t size,
+                              size_t all, const char *name) {
   header h;
   cursor values;
   ep_dtype dtype = EP_F64;
@@ -193,11 +193,18 @@ ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, con
   EP_TRY(find_type(&dtype, &h, name));
   EP_CHECK(!h.fortran || h.ndim <= 1, EP_ERR_INPUT,
            "%s: is in Fortran order; save it with numpy.ascontiguousarray", name);
-  EP_TRY(check_values(&h, &values, ep_dtype_size(dtype)));
+  *offset = (size_t)(values.p - bytes);
+  EP_TRY(check_values(&h, all - *offset, ep_dtype_size(dtype), name));
   a->dtype = dtype;
   a->ndim = h.ndim;
   memcpy(a->shape, h.shape, sizeof a->shape);
-  a->data = values.p;
+  return EP_OK;
+}
+
+ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name) {
+  size_t offset;
+  EP_TRY(ep_parse_npy_header(a, &offset, bytes, size, size, name));
+  a->data = bytes + offset;
   return EP_OK;
 }
 
@@ -270,7 +277,7 @@ ep_status ep_parse_npy_text(char **text, const unsigned char *bytes, size_t size
   EP_TRY(text_type(&n, &wide, &h, name));
   EP_CHECK(h.ndim == 0 || (h.ndim == 1 && h.shape[0] == 1), EP_ERR_INPUT,
            "%s: holds several texts, one is expected", name);
-  EP_TRY(check_values(&h, &values, n * wide));
+  EP_TRY(check_values(&h, (size_t)(values.end - values.p), n * wide, name));
   char *out = ep_alloc((ptrdiff_t)(4 * n + 1), 1);
   EP_CHECK(out, EP_ERR_NOMEM, "%s: no memory for its text", name);
   const ep_status st = decode((unsigned char *)out, values.p, n, wide, name);
@@ -303,16 +310,26 @@ size_t ep_npy_header(char out[EP_NPY_HEADER], const char *descr, int ndim, const
   return whole;
 }
 
+ep_status ep_npy_begin(ep_file *f, const char *path, ep_precision prec, ptrdiff_t rows,
+                       ptrdiff_t cols) {
+  char head[EP_NPY_HEADER];
+  const ptrdiff_t shape[] = {rows, cols};
+  const size_t length = ep_npy_header(head, prec == EP_SINGLE ? "<f4" : "<f8", 2, shape);
+  EP_TRY(ep_file_open(f, path));
+  fwrite(head, 1, length, f->stream); /* ep_file_commit sees whether all of it went well */
+  return EP_OK;
+}
+
+void ep_npy_add_rows(ep_file *f, const ep_mat *A) {
+  const size_t row = (size_t)A->cols * ep_sizeof(A->prec);
+  for (ptrdiff_t i = 0; i < A->rows && row > 0 && !ferror(f->stream); i++)
+    fwrite(ep_mat_rows(A, i, 1).data, 1, row, f->stream);
+}
+
 ep_status ep_npy_write(const char *path, const ep_mat *A) {
   ep_file f;
-  char head[EP_NPY_HEADER];
-  const ptrdiff_t shape[] = {A->rows, A->cols};
-  const size_t length = ep_npy_header(head, A->prec == EP_SINGLE ? "<f4" : "<f8", 2, shape);
-  const size_t row = (size_t)A->cols * ep_sizeof(A->prec);
-  EP_TRY(ep_file_open(&f, path));
-  fwrite(head, 1, length, f.stream); /* ep_file_commit sees whether all of it went well */
-  for (ptrdiff_t i = 0; i < A->rows && row > 0 && !ferror(f.stream); i++)
-    fwrite(ep_mat_rows(A, i, 1).data, 1, row, f.stream);
+  EP_TRY(ep_npy_begin(&f, path, A->prec, A->rows, A->cols));
+  ep_npy_add_rows(&f, A);
   return ep_file_commit(&f);
 }
 

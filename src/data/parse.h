@@ -5,6 +5,9 @@
 #include <eigenpair/augment.h>
 
 ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
+/* The same from the beginning of a file of `all` bytes: everything but the data, which begin at *offset. */
+ep_status ep_parse_npy_header(ep_array *a, size_t *offset, const unsigned char *bytes, size_t size,
+                              size_t all, const char *name);
 /* A NumPy string array of one entry ('<U' or '|S', 0-d or 1-d of length 1) as UTF-8; for ep_release. */
 ep_status ep_parse_npy_text(char **text, const unsigned char *bytes, size_t size, const char *name);
 /* Values of more than one byte are turned round into a copy, which the array then owns. */
@@ -19,6 +22,12 @@ ep_status ep_parse_cifar(ep_array *images, ep_array *labels, const unsigned char
 ep_status ep_parse_any(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 
 /* ---- what the formats share */
+/* Row i of X = factor times the values at `in`; 0, or NaN if one of them is not finite then. */
+double ep_array_convert(const ep_mat *X, ptrdiff_t i, const unsigned char *in, ep_dtype dtype,
+                        double factor);
+/* The error for such a value x; row and column count from 0. */
+ep_status ep_array_not_finite(const char *name, ptrdiff_t row, ptrdiff_t column, double x,
+                              ep_precision prec);
 size_t ep_dtype_size(ep_dtype t);
 /* item x product of the shape; false if a size is negative or the product of the others than zero
  * overflows. */

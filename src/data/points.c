@@ -1,10 +1,12 @@
 /* Data -> the distinct points and the pairs among them. */
 #include "core/hash.h"
 #include "core/mem.h"
+#include "core/threads.h"
 #include "data/parse.h"
+#include "data/rows.h"
 
 #include <eigenpair/dataset.h>
-#include <math.h>
+#include <omp.h>
 #include <string.h>
 
 /* ---- pairs drawn from a data set: anchors, then each view of all anchors */
@@ -16,36 +18,70 @@ static ep_status parse_chain(ep_augment *chain, const ep_pair_config *config,
   return ep_augment_parse(chain, text, shape);
 }
 
-static ep_status views(ep_points *out, const ep_dataset *set, const ep_augment *chain,
-                       const ep_pair_plan *plan, const ep_run_config *run) {
-  const ptrdiff_t n = set->X.rows;
-  EP_TRY(ep_mat_new(&out->X, set->X.prec, n * (1 + plan->positives), set->X.cols));
+/* Points that are made when they are asked for: point i is row i % anchors, seen as view i / anchors. */
+struct ep_view_rows {
+  ep_rows *rows;
+  ptrdiff_t anchors;
+  ep_augment chain;
+  uint64_t seed;
+};
+
+static ep_status lay_out(ep_points *out, const struct ep_view_rows *m) {
+  const ptrdiff_t n = m->anchors;
+  EP_TRY(ep_mat_new(&out->X, out->X.prec, out->X.rows, out->X.cols));
   const ep_mat anchors = ep_mat_rows(&out->X, 0, n);
-  ep_mat_copy(&anchors, &set->X);
-  for (int v = 1; v <= plan->positives; v++) {
+  EP_TRY(ep_rows_read(&anchors, m->rows, NULL, 0));
+  for (int v = 1; v < out->X.rows / n; v++) {
     const ep_mat view = ep_mat_rows(&out->X, v * n, n);
-    EP_TRY(ep_augment_apply(&view, &set->X, chain, set->shape, (uint64_t)run->seed, 0, v));
+    EP_TRY(ep_augment_apply(&view, &anchors, &m->chain, out->shape, m->seed, 0, v));
   }
+  if (out->unit) ep_scale_to_unit(&out->X);
+  return ep_pairs_merge_equal(&out->X, &out->pairs);
+}
+
+/* Laid out where that takes less than half of what is left, else made when asked for (rows are taken over). */
+static ep_status settle(ep_points *out, ep_rows **rows, ptrdiff_t anchors, const ep_augment *chain,
+                        const ep_run_config *run) {
+  struct ep_view_rows m = {*rows, anchors, {0}, (uint64_t)run->seed};
+  if (chain) m.chain = *chain;
+  out->X = (ep_mat){.rows = out->pairs.points,
+                    .cols = ep_rows_length(*rows),
+                    .ld = ep_rows_length(*rows),
+                    .prec = ep_run_precision(run)};
+  const double bytes = (double)out->X.rows * (double)out->X.cols * (double)ep_sizeof(out->X.prec);
+  if (bytes <= 0.5 * ep_run_memory_left(run)) return lay_out(out, &m);
+  out->made = ep_alloc(1, sizeof *out->made);
+  EP_CHECK(out->made, EP_ERR_NOMEM, "no memory for a source of points");
+  *out->made = m;
+  *rows = NULL;
   return EP_OK;
+}
+
+static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config *data,
+                           const ep_pair_config *config, const ep_pair_plan *plan,
+                           const ep_run_config *run) {
+  ep_augment chain;
+  out->shape = ep_rows_shape(*rows);
+  out->unit = ep_scale_is_unit(data, out->shape);
+  EP_TRY(parse_chain(&chain, config, out->shape));
+  EP_TRY(ep_pairs_draw(&out->pairs, ep_rows_count(*rows), plan, run->seed));
+  return settle(out, rows, ep_rows_count(*rows), &chain, run);
 }
 
 static ep_status draw(ep_points *out, const ep_data_config *data, const ep_pair_config *config,
                       const char *default_pairs, const ep_run_config *run) {
-  ep_dataset set;
+  ep_rows *rows;
+  int *labels;
   ep_pair_plan plan;
-  ep_augment chain;
   EP_TRY(ep_pair_plan_parse(&plan, config->pairs[0] ? config->pairs : default_pairs));
   EP_CHECK(config->views == 0 || !config->pairs[0], EP_ERR_ARG,
            "give --pairs or --views, not both: --views R is R - 1 positives a point");
   EP_CHECK(config->views != 1, EP_ERR_ARG, "--views 1 makes no pair: two views at least");
   if (config->views > 0) plan.positives = (int)config->views - 1;
-  EP_TRY(ep_dataset_load(&set, data, run));
-  out->shape = set.shape;
-  out->unit = ep_dataset_is_unit(&set, data);
-  ep_status st = parse_chain(&chain, config, set.shape);
-  if (!st) st = ep_pairs_draw(&out->pairs, set.X.rows, &plan, run->seed);
-  if (!st) st = views(out, &set, &chain, &plan, run);
-  ep_dataset_free(&set);
+  EP_TRY(ep_rows_open(&rows, &labels, data, run));
+  const ep_status st = draw_from(out, &rows, data, config, &plan, run);
+  ep_rows_free(rows);
+  ep_labels_free(labels);
   return st;
 }
 
@@ -54,7 +90,7 @@ static ep_status draw(ep_points *out, const ep_data_config *data, const ep_pair_
 enum { MOST_FILES = 64 };
 typedef struct {
   int count, positives; /* file 0: anchors, then positives, then negatives */
-  ep_array array[MOST_FILES];
+  const char *list[MOST_FILES];
   char path[MOST_FILES][1024];
 } pair_files;
 
@@ -64,44 +100,25 @@ static ep_status add_files(pair_files *f, const char *lines) {
     EP_CHECK(f->count < MOST_FILES, EP_ERR_ARG, "more than %d files of pairs", MOST_FILES);
     EP_CHECK(length < sizeof f->path[0], EP_ERR_ARG, "path is too long: %.80s...", lines);
     memcpy(f->path[f->count], lines, length);
-    EP_TRY(ep_array_read(&f->array[f->count], f->path[f->count]));
+    f->list[f->count] = f->path[f->count];
     f->count++;
     lines += length + (lines[length] == '\n');
   }
   return EP_OK;
 }
 
-static ep_status check_files(const pair_files *f) {
-  const ep_array *a = &f->array[0];
-  EP_CHECK(a->ndim >= 1 && ep_array_count(a) > 0, EP_ERR_INPUT, "%s: holds no points", f->path[0]);
-  for (int i = 1; i < f->count; i++) {
-    const ep_array *b = &f->array[i];
-    EP_CHECK(b->ndim >= 1 && b->shape[0] == a->shape[0], EP_ERR_SHAPE,
+/* pairs are row by row: every file has as many rows as the first */
+static ep_status check_files(ptrdiff_t *n, const ep_rows *rows, const pair_files *f) {
+  *n = ep_rows_part(rows, 0);
+  for (int i = 1; i < f->count; i++)
+    EP_CHECK(ep_rows_part(rows, i) == *n, EP_ERR_SHAPE,
              "%s has %td rows, but %s has %td: pairs are row by row", f->path[i],
-             b->ndim ? b->shape[0] : 0, f->path[0], a->shape[0]);
-    EP_CHECK(ep_array_row_length(b) == ep_array_row_length(a), EP_ERR_SHAPE,
-             "%s has points of dimension %td, but %s of %td", f->path[i], ep_array_row_length(b),
-             f->path[0], ep_array_row_length(a));
-  }
+             ep_rows_part(rows, i), f->path[0], *n);
   return EP_OK;
 }
 
-static ep_status stack_files(ep_points *out, const pair_files *f, ep_precision prec) {
-  const ptrdiff_t n = f->array[0].shape[0];
-  EP_TRY(ep_mat_new(&out->X, prec, n * f->count, ep_array_row_length(&f->array[0])));
-  for (int i = 0; i < f->count; i++) {
-    ep_mat one;
-    const double factor = f->array[i].dtype == EP_U8 ? 1 / 255. : 1;
-    EP_TRY(ep_array_to_matrix(&one, &f->array[i], NULL, n, factor, prec, f->path[i]));
-    const ep_mat to = ep_mat_rows(&out->X, i * n, n);
-    ep_mat_copy(&to, &one);
-    ep_mat_free(&one);
-  }
-  return EP_OK;
-}
-
-static ep_status pair_up(ep_pairs *pairs, const pair_files *f) {
-  const ptrdiff_t n = f->array[0].shape[0], partners = f->count - 1;
+static ep_status pair_up(ep_pairs *pairs, const pair_files *f, ptrdiff_t n) {
+  const ptrdiff_t partners = f->count - 1;
   EP_TRY(ep_pairs_new(pairs, n, n * f->count, n * partners, false));
   for (ptrdiff_t i = 0; i < n; i++) {
     pairs->anchor[i] = i;
@@ -114,17 +131,27 @@ static ep_status pair_up(ep_pairs *pairs, const pair_files *f) {
   return EP_OK;
 }
 
+static ep_status use_files(ep_points *out, ep_rows **rows, const pair_files *f,
+                           const ep_data_config *data, const ep_run_config *run) {
+  ptrdiff_t n;
+  EP_TRY(check_files(&n, *rows, f));
+  out->shape = ep_rows_shape(*rows);
+  if (data->image[0]) EP_TRY(ep_image_shape_parse(&out->shape, data->image, ep_rows_length(*rows)));
+  EP_TRY(pair_up(&out->pairs, f, n));
+  return settle(out, rows, ep_rows_count(*rows), NULL, run); /* every row is a point as it is */
+}
+
 static ep_status read_files(ep_points *out, pair_files *f, const ep_data_config *data,
                             const ep_pair_config *config, const ep_run_config *run) {
+  ep_rows *rows;
   EP_TRY(add_files(f, config->anchors));
   EP_TRY(add_files(f, config->positives));
   f->positives = f->count - 1;
   EP_TRY(add_files(f, config->negatives));
-  EP_TRY(check_files(f));
-  EP_TRY(stack_files(out, f, ep_run_precision(run)));
-  out->shape = ep_image_shape_of(&f->array[0]);
-  if (data->image[0]) EP_TRY(ep_image_shape_parse(&out->shape, data->image, out->X.cols));
-  return pair_up(&out->pairs, f);
+  EP_TRY(ep_rows_stack(&rows, f->list, f->count));
+  const ep_status st = use_files(out, &rows, f, data, run);
+  ep_rows_free(rows);
+  return st;
 }
 
 static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair_config *config,
@@ -138,9 +165,8 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
            "they are");
   pair_files *f = ep_alloc(1, sizeof *f);
   EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of files");
-  const ep_status st = read_files(out, f, data, config, run);
   out->unit = strcmp(data->scale, "unit") == 0;
-  for (int i = 0; i < MOST_FILES; i++) ep_array_free(&f->array[i]);
+  const ep_status st = read_files(out, f, data, config, run);
   ep_release(f);
   return st;
 }
@@ -149,25 +175,100 @@ ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pa
                          const char *default_pairs, const ep_run_config *run) {
   *out = (ep_points){0};
   const bool from_files = pairs->anchors[0] || pairs->positives[0] || pairs->negatives[0];
-  ep_status st =
+  const ep_status st =
       from_files ? ready(out, data, pairs, run) : draw(out, data, pairs, default_pairs, run);
-  if (!st && out->unit) ep_scale_to_unit(&out->X);
-  if (!st) st = ep_pairs_merge_equal(&out->X, &out->pairs);
   if (st) ep_points_free(out);
   return st;
 }
 
-void ep_points_free(ep_points *p) {
-  ep_mat_free(&p->X);
-  ep_pairs_free(&p->pairs);
+ep_points ep_points_borrow(const ep_mat *X, ep_pairs *pairs) {
+  const ep_points p = {.X = *X, .pairs = *pairs, .lent = true};
+  *pairs = (ep_pairs){0};
+  return p;
 }
 
-uint64_t ep_points_fingerprint(const ep_points *p) {
+void ep_points_free(ep_points *p) {
+  if (!p->lent) ep_mat_free(&p->X);
+  if (p->made) ep_rows_free(p->made->rows);
+  ep_release(p->made);
+  ep_pairs_free(&p->pairs);
+  p->made = NULL;
+}
+
+/* ---- points that are asked for */
+
+/* x of row i of `out`, which holds the plain rows, becomes its view; `row` is scratch (1 x D) */
+static ep_status see(const ep_mat *out, ptrdiff_t i, const struct ep_view_rows *m, ptrdiff_t point,
+                     ep_image_shape shape, const ep_mat *row) {
+  const ep_mat x = ep_mat_rows(out, i, 1);
+  if (point < m->anchors) return EP_OK;
+  ep_mat_copy(row, &x);
+  return ep_augment_apply(&x, row, &m->chain, shape, m->seed, point % m->anchors,
+                          (int)(point / m->anchors));
+}
+
+static ep_status make_rows(ep_work *work, const ep_mat *out, const ep_points *p,
+                           const ptrdiff_t *index, ptrdiff_t first) {
+  const struct ep_view_rows *m = p->made;
+  ptrdiff_t *plain;
+  ep_mat scratch;
+  int failed = EP_OK;
+  EP_TRY(ep_work_get(work, &plain, out->rows, sizeof *plain));
+  EP_TRY(ep_work_mat(work, &scratch, out->prec, omp_get_max_threads(), out->cols));
+  for (ptrdiff_t i = 0; i < out->rows; i++) plain[i] = (index ? index[i] : first + i) % m->anchors;
+  EP_TRY(ep_rows_read(out, m->rows, plain, 0));
+#pragma omp parallel for schedule(static) if (ep_worth_entries(out))
+  for (ptrdiff_t i = 0; i < out->rows; i++) {
+    const ep_mat row = ep_mat_rows(&scratch, omp_get_thread_num(), 1);
+    const ep_status st = see(out, i, m, index ? index[i] : first + i, p->shape, &row);
+    if (st) {
+#pragma omp atomic write
+      failed = (int)st;
+    }
+  }
+  EP_CHECK(!failed, (ep_status)failed, "no memory for views of points");
+  if (p->unit) ep_scale_to_unit(out);
+  return EP_OK;
+}
+
+ep_status ep_points_rows(const ep_mat *out, const ep_points *p, const ptrdiff_t *index,
+                         ptrdiff_t first) {
+  if (!p->made) {
+#pragma omp parallel for schedule(static) if (ep_worth_entries(out))
+    for (ptrdiff_t i = 0; i < out->rows; i++) {
+      const ep_mat to = ep_mat_rows(out, i, 1);
+      const ep_mat from = ep_mat_rows(&p->X, index ? index[i] : first + i, 1);
+      ep_mat_copy(&to, &from);
+    }
+    return EP_OK;
+  }
+  ep_work work = {0};
+  const ep_status st = make_rows(&work, out, p, index, first);
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_points_block(ep_mat *view, const ep_points *p, ptrdiff_t first, ptrdiff_t n,
+                          const ep_mat *buffer) {
+  *view = p->made ? ep_mat_rows(buffer, 0, n) : ep_mat_rows(&p->X, first, n);
+  return p->made ? ep_points_rows(view, p, NULL, first) : EP_OK;
+}
+
+ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p) {
+  enum { BLOCK = 1024 };
   uint64_t h = EP_HASH_START;
-  const ptrdiff_t n = p->pairs.anchors, count = p->pairs.start[n];
-  for (ptrdiff_t i = 0; i < p->X.rows; i++)
-    h = ep_hash(h, ep_mat_rows(&p->X, i, 1).data, (size_t)p->X.cols * ep_sizeof(p->X.prec));
+  const ptrdiff_t n = p->pairs.anchors, count = p->pairs.start[n], all = p->X.rows;
+  const size_t row = (size_t)p->X.cols * ep_sizeof(p->X.prec);
+  ep_mat buffer = {0}, x;
+  ep_status st = p->made ? ep_mat_new(&buffer, p->X.prec, BLOCK, p->X.cols) : EP_OK;
+  for (ptrdiff_t i = 0; !st && i < all; i += BLOCK) {
+    const ptrdiff_t here = all - i < BLOCK ? all - i : BLOCK;
+    st = ep_points_block(&x, p, i, here, &buffer);
+    for (ptrdiff_t k = 0; !st && k < here; k++) h = ep_hash(h, ep_mat_rows(&x, k, 1).data, row);
+  }
+  ep_mat_free(&buffer);
   h = ep_hash(h, p->pairs.anchor, (size_t)n * sizeof *p->pairs.anchor);
   h = ep_hash(h, p->pairs.partner, (size_t)count * sizeof *p->pairs.partner);
-  return ep_hash(h, p->pairs.sign, (size_t)count);
+  *print = ep_hash(h, p->pairs.sign, (size_t)count);
+  return st;
 }

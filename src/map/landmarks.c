@@ -50,19 +50,15 @@ ep_status ep_landmarks_new(ep_map **out, const ep_analytic *kernel, const ep_mat
 
 /* some points, drawn without repetition */
 static ep_status draw(ep_work *work, ep_mat *X, const ep_map_plan *plan) {
-  const ptrdiff_t p = plan->X->rows, asked = plan->landmarks;
+  const ep_mat *all = &plan->points->X; /* its shape */
+  const ptrdiff_t p = all->rows, asked = plan->landmarks;
   const ptrdiff_t count = asked > 0 && asked < p ? asked : p;
   ptrdiff_t *order;
   ep_random r = ep_random_new(plan->seed, EP_STREAM_LANDMARK, 0);
   EP_TRY(ep_work_get(work, &order, p, sizeof *order));
-  EP_TRY(ep_work_mat(work, X, plan->X->prec, count, plan->X->cols));
+  EP_TRY(ep_work_mat(work, X, all->prec, count, all->cols));
   ep_random_permutation(&r, order, p);
-  for (ptrdiff_t i = 0; i < count; i++) {
-    const ep_mat to = ep_mat_rows(X, i, 1);
-    const ep_mat from = ep_mat_rows(plan->X, count == p ? i : order[i], 1);
-    ep_mat_copy(&to, &from);
-  }
-  return EP_OK;
+  return ep_points_rows(X, plan->points, count == p ? NULL : order, 0);
 }
 
 ep_status ep_landmarks_draw(ep_map **out, const ep_map_plan *plan) {

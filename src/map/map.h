@@ -7,6 +7,7 @@
  * folder knows which there are. psi = phi / (|phi| + sqrt(M) delta) (cosine) or M^{-1/2} phi (dot). Theory: section 6. */
 #include "core/real.h"
 
+#include <eigenpair/dataset.h>
 #include <eigenpair/features.h>
 
 typedef struct ep_map ep_map;
@@ -25,8 +26,7 @@ typedef struct {
   const ep_analytic *kernel; /* of landmarks */
   ptrdiff_t landmarks;       /* at most so many of the points */
   ep_psi psi;
-  const ep_mat *X; /* (P, D) */
-  ep_image_shape shape;
+  const ep_points *points;
   uint64_t seed;
   const ep_net *start; /* of a network: weights to begin from, lent; NULL: drawn, or --init */
 } ep_map_plan;

@@ -32,8 +32,8 @@ ep_net *ep_term_net(const ep_term *term) {
 static ep_status make(ep_map **out, const ep_map_plan *plan) {
   ep_network_map *map;
   EP_TRY(ep_network_map_new(&map));
-  const ep_status st =
-      ep_net_begin(&map->own, plan->start, plan->net, plan->X->cols, plan->seed, plan->X->prec);
+  const ep_status st = ep_net_begin(&map->own, plan->start, plan->net, plan->points->X.cols,
+                                    plan->seed, plan->points->X.prec);
   map->head.psi = plan->psi;
   if (st) ep_map_free(&map->head);
   EP_TRY(st);

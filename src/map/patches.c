@@ -48,16 +48,27 @@ static ep_status check(const ep_patches *p) {
 
 /* ---- filters */
 
+/* where patches are drawn from */
+typedef struct {
+  const ep_points *points;
+  ep_mat row; /* (1, D) scratch */
+} pool_of_points;
+
 /* a patch of a random point at a random place */
-static void draw_patch(const ep_mat *to, const ep_patches *p, const ep_mat *X, ep_random *r) {
-  const ptrdiff_t i = ep_random_below(r, X->rows), H = p->shape.height, W = p->shape.width;
+static ep_status draw_patch(const ep_mat *to, const ep_patches *p, const pool_of_points *from,
+                            ep_random *r) {
+  const ptrdiff_t i = ep_random_below(r, from->points->X.rows);
+  const ptrdiff_t H = p->shape.height, W = p->shape.width;
+  ep_mat x;
+  EP_TRY(ep_points_block(&x, from->points, i, 1, &from->row));
   const ptrdiff_t top = ep_random_below(r, H - p->size + 1);
   const ptrdiff_t left = ep_random_below(r, W - p->size + 1);
   ptrdiff_t k = 0;
   for (ptrdiff_t c = 0; c < p->shape.channels; c++)
     for (ptrdiff_t a = 0; a < p->size; a++)
       for (ptrdiff_t b = 0; b < p->size; b++)
-        ep_set(to, 0, k++, ep_get(X, i, (c * H + top + a) * W + left + b));
+        ep_set(to, 0, k++, ep_get(&x, 0, (c * H + top + a) * W + left + b));
+  return EP_OK;
 }
 
 /* x <- (x - mean) / |x - mean|; the norm before; 0 and unchanged for a blank patch */
@@ -73,14 +84,14 @@ static double normalise(const ep_mat *x) {
 
 /* Patches with less contrast than half the root mean square of patches say little: another is drawn, a hundred times at
  * most; a blank one becomes Gaussian. */
-static ep_status draw_filters(ep_patches *p, bool gaussian, const ep_mat *X, double contrast,
-                              uint64_t seed) {
+static ep_status draw_filters(ep_patches *p, bool gaussian, const pool_of_points *from,
+                              double contrast, uint64_t seed) {
   for (ptrdiff_t k = 0; k < p->filters; k++) {
     const ep_mat f = ep_mat_rows(&p->F, k, 1);
     ep_random r = ep_random_new(seed, EP_STREAM_PATCH, (uint32_t)k);
     double norm = 0;
     for (int attempt = 0; !gaussian && attempt < 100 && norm <= contrast / 2; attempt++) {
-      draw_patch(&f, p, X, &r);
+      EP_TRY(draw_patch(&f, p, from, &r));
       norm = normalise(&f);
     }
     if (norm > 0) continue;
@@ -95,15 +106,15 @@ static ep_status draw_filters(ep_patches *p, bool gaussian, const ep_mat *X, dou
 enum { SAMPLE = 4096 };
 
 static ep_status sample(ep_work *work, ep_mat *S, double *contrast, const ep_patches *p,
-                        const ep_mat *X, uint64_t seed) {
+                        const pool_of_points *from, uint64_t seed) {
   ep_mat copy;
   double sum = 0;
-  EP_TRY(ep_work_mat(work, S, X->prec, SAMPLE, numbers_a_patch(p)));
-  EP_TRY(ep_work_mat(work, &copy, X->prec, 1, numbers_a_patch(p)));
+  EP_TRY(ep_work_mat(work, S, from->row.prec, SAMPLE, numbers_a_patch(p)));
+  EP_TRY(ep_work_mat(work, &copy, from->row.prec, 1, numbers_a_patch(p)));
   ep_random r = ep_random_new(seed, EP_STREAM_PATCH, UINT32_MAX);
   for (ptrdiff_t i = 0; i < SAMPLE; i++) {
     const ep_mat x = ep_mat_rows(S, i, 1);
-    draw_patch(&x, p, X, &r);
+    EP_TRY(draw_patch(&x, p, from, &r));
     ep_mat_copy(&copy, &x);
     sum += pow(normalise(&copy), 2);
   }
@@ -125,13 +136,16 @@ static ep_status thresholds(ep_work *work, ep_patches *p, const ep_mat *S) {
 }
 
 static ep_status draw(ep_work *work, ep_patches *p, const ep_feature_config *config,
-                      const ep_mat *X, uint64_t seed) {
+                      const ep_points *points, uint64_t seed) {
+  const ep_precision prec = points->X.prec;
+  pool_of_points from = {.points = points};
   ep_mat S;
   double contrast;
-  EP_TRY(ep_mat_new(&p->F, X->prec, p->filters, numbers_a_patch(p)));
-  EP_TRY(ep_mat_new(&p->theta, X->prec, 1, p->filters));
-  EP_TRY(sample(work, &S, &contrast, p, X, seed));
-  EP_TRY(draw_filters(p, strcmp(config->filters, "gaussian") == 0, X, contrast, seed));
+  EP_TRY(ep_work_mat(work, &from.row, prec, 1, points->X.cols));
+  EP_TRY(ep_mat_new(&p->F, prec, p->filters, numbers_a_patch(p)));
+  EP_TRY(ep_mat_new(&p->theta, prec, 1, p->filters));
+  EP_TRY(sample(work, &S, &contrast, p, &from, seed));
+  EP_TRY(draw_filters(p, strcmp(config->filters, "gaussian") == 0, &from, contrast, seed));
   return thresholds(work, p, &S);
 }
 
@@ -140,8 +154,8 @@ static ep_status draw_all(ep_patches *p, const ep_map_plan *plan) {
   ep_work work = {0};
   EP_TRY(parse(p, plan->feature->features));
   EP_TRY(check(p));
-  EP_CHECK(plan->X->rows > 0, EP_ERR_INPUT, "there are no points to draw patches from");
-  const ep_status st = draw(&work, p, plan->feature, plan->X, plan->seed);
+  EP_CHECK(plan->points->X.rows > 0, EP_ERR_INPUT, "there are no points to draw patches from");
+  const ep_status st = draw(&work, p, plan->feature, plan->points, plan->seed);
   ep_work_free(&work);
   return st;
 }
@@ -155,7 +169,7 @@ static ep_status make(ep_map **out, const ep_map_plan *plan) {
   EP_CHECK(!plan->net->init[0], EP_ERR_ARG, "--init goes with dense features");
   EP_TRY(ep_map_new(out, sizeof(ep_patches), &ep_map_patches, 0, 0, plan->psi));
   ep_patches *p = (void *)*out;
-  p->shape = plan->shape;
+  p->shape = plan->points->shape;
   const ep_status st = draw_all(p, plan);
   if (st) ep_map_free(*out), *out = NULL;
   else set_head(p);

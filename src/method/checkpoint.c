@@ -18,9 +18,10 @@ void ep_checkpoint_path(char path[1100], const ep_setup *setup) {
 }
 
 /* taken once: the points do not change */
-static void fingerprint(char text[20], ep_training *t) {
-  if (t->points_print == 0) t->points_print = ep_points_fingerprint(t->points);
+static ep_status fingerprint(char text[20], ep_training *t) {
+  if (t->points_print == 0) EP_TRY(ep_points_fingerprint(&t->points_print, t->points));
   snprintf(text, 20, "%016" PRIx64, t->points_print ^ t->print);
+  return EP_OK;
 }
 
 static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
@@ -29,7 +30,7 @@ static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
   const ep_mat S = ep_mat_view(EP_DOUBLE, 1, STATE, state);
   const ep_mat H = ep_mat_view(EP_DOUBLE, h->rows, h->columns, h->value);
   char print[20];
-  fingerprint(print, t);
+  EP_TRY(fingerprint(print, t));
   EP_CHECK(json_object_set_new(config, "points", json_string(print)) == 0, EP_ERR_NOMEM,
            "no memory for the settings as JSON");
   char *text = json_dumps(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
@@ -150,7 +151,7 @@ static ep_status same_fit(ep_training *t, const json_t *then, const char *path) 
   }
   json_decref(now);
   if (st) return st;
-  fingerprint(print, t);
+  EP_TRY(fingerprint(print, t));
   EP_CHECK(json_is_string(points) && strcmp(json_string_value(points), print) == 0, EP_ERR_INPUT,
            "%s: the data, or the weights in --init, are not those of the interrupted run", path);
   return EP_OK;

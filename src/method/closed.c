@@ -45,7 +45,8 @@ static ep_status new_gathering(gathering *g, ep_work *work, const ep_map *map, c
 
 static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat x = ep_mat_rows(&g->x, 0, n);
-  if (!ep_psi_rows_all_kept(rows)) return ep_psi_rows_gather(H, rows->map, rows->X, g->point, &x);
+  if (!ep_psi_rows_all_kept(rows))
+    return ep_psi_rows_gather(H, rows->map, rows->points, g->point, &x);
 #pragma omp parallel for schedule(static) if (ep_worth_entries(H))
   for (ptrdiff_t i = 0; i < n; i++) {
     const ep_mat to = ep_mat_rows(H, i, 1), from = ep_mat_rows(&rows->kept, g->point[i], 1);
@@ -92,11 +93,11 @@ static ep_status accumulate(const ep_mat *B, ep_work *work, ep_psi_rows *rows, c
   gathering g;
   const double share = 1 / (double)p->anchors;
   ep_mat all;
-  for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->X->rows; i += rows->block) {
-    EP_TRY(ep_run_step("features", (double)i, (double)rows->X->rows));
+  for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->points->X.rows; i += rows->block) {
+    EP_TRY(ep_run_step("features", (double)i, (double)rows->points->X.rows));
     EP_TRY(ep_psi_rows_get(&all, rows, i));
   }
-  EP_TRY(new_gathering(&g, work, rows->map, rows->X, rows->block));
+  EP_TRY(new_gathering(&g, work, rows->map, &rows->points->X, rows->block));
   for (ptrdiff_t i = 0; i < p->anchors; i += rows->block) {
     const ptrdiff_t n = smaller(rows->block, p->anchors - i);
     const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);
@@ -120,7 +121,7 @@ static ep_status covariance(const ep_mat *C, const ep_map *map, const ep_points 
   const double all = (double)ep_sizeof(B.prec) * (double)points->X.rows * (double)map->count;
   const double left = memory - (double)ep_sizeof(B.prec) * (double)B.rows * (double)B.cols;
   const bool keep = met > points->X.rows && all < 0.6 * left;
-  if (!st) st = ep_psi_rows_new(&rows, &work, map, &points->X, keep, left * 0.6);
+  if (!st) st = ep_psi_rows_new(&rows, &work, map, points, keep, left * 0.6);
   if (!st) st = accumulate(&B, &work, &rows, &points->pairs);
   if (!st) ep_mat_copy(C, &B);
   ep_work_free(&work);
@@ -153,7 +154,7 @@ typedef struct {
 /* Y = Psi'(S (Psi X)) */
 static ep_status apply_free(const ep_mat *Y, const ep_mat *X, void *user) {
   free_operator *f = user;
-  const ptrdiff_t b = X->cols, p = f->rows.X->rows, m = X->rows;
+  const ptrdiff_t b = X->cols, p = f->rows.points->X.rows, m = X->rows;
   const ep_mat x = ep_mat_view(f->X.prec, m, b, f->X.data),
                y = ep_mat_view(f->X.prec, m, b, f->Y.data);
   const ep_mat T = ep_mat_view(f->X.prec, p, b, f->T.data),
@@ -192,8 +193,7 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_map *map,
   EP_TRY(ep_work_mat(work, &f->T, prec, p, b));
   EP_TRY(ep_work_mat(work, &f->U, prec, p, b));
   const double basis = sizeof(double) * krylov_numbers(s, (double)map->count, (double)b);
-  return ep_psi_rows_new(&f->rows, work, map, &points->X, true,
-                         ep_run_memory_left(&s->run) - basis);
+  return ep_psi_rows_new(&f->rows, work, map, points, true, ep_run_memory_left(&s->run) - basis);
 }
 
 static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_map *map,
@@ -288,8 +288,8 @@ ep_status ep_closed_dual(const ep_mat *Y, double *lambda, ep_eigen_info *info, p
 /* Psi (P x M), all of it */
 static ep_status all_rows(ep_mat *Psi, ep_psi_rows *rows) {
   ep_mat part;
-  for (ptrdiff_t i = 0; i < rows->X->rows; i += rows->block) {
-    EP_TRY(ep_run_step("features", (double)i, (double)rows->X->rows));
+  for (ptrdiff_t i = 0; i < rows->points->X.rows; i += rows->block) {
+    EP_TRY(ep_run_step("features", (double)i, (double)rows->points->X.rows));
     EP_TRY(ep_psi_rows_get(&part, rows, i));
   }
   *Psi = rows->kept;
@@ -316,7 +316,7 @@ static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep
   ep_psi_rows rows;
   ep_mat Psi, G, g, Y;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
-  EP_TRY(ep_psi_rows_new(&rows, work, map, &points->X, true, ep_run_memory_left(&s->run)));
+  EP_TRY(ep_psi_rows_new(&rows, work, map, points, true, ep_run_memory_left(&s->run)));
   EP_CHECK(ep_psi_rows_all_kept(&rows), EP_ERR_ARG,
            "--path dual keeps the features of all points; they do not fit --memory");
   EP_TRY(all_rows(&Psi, &rows));

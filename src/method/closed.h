@@ -7,20 +7,21 @@
 /* psi(x_i) of the points, in blocks; as many as memory allows are made once and kept. */
 typedef struct {
   const ep_map *map;
-  const ep_mat *X;  /* (P, D) */
+  const ep_points *points;
   ptrdiff_t block;  /* points at a time */
   ep_mat kept;      /* (kept rows, M): whole blocks from the first on */
   ptrdiff_t filled; /* rows of it that are made */
   ep_mat buffer;    /* (block, M) for the others; none if all are kept */
+  ep_mat x;         /* (block, D) points that are not in memory */
 } ep_psi_rows;
-ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_map *map, const ep_mat *X,
-                          bool keep, double memory);
+ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_map *map,
+                          const ep_points *points, bool keep, double memory);
 /* Views of the rows first .. first + block (fewer at the end); `first` is a multiple of the block. Valid until the
  * next call. */
 ep_status ep_psi_rows_get(ep_mat *out, ep_psi_rows *rows, ptrdiff_t first);
 bool ep_psi_rows_all_kept(const ep_psi_rows *rows);
 /* H (n x M) = psi of the points index[0 .. n-1], none of them looked up; `x` (n x D) is scratch. */
-ep_status ep_psi_rows_gather(const ep_mat *H, const ep_map *map, const ep_mat *X,
+ep_status ep_psi_rows_gather(const ep_mat *H, const ep_map *map, const ep_points *points,
                              const ptrdiff_t *index, const ep_mat *x);
 
 typedef enum { EP_PRIMAL, EP_FREE, EP_DUAL, EP_PATHS } ep_path;

@@ -53,8 +53,7 @@ static ep_status new_batches(batches *b, ep_work *work, const ep_training *t) {
   EP_CHECK(b->size >= b->least, EP_ERR_ARG, "--batch %td is too small: %s %s needs %td anchors",
            b->size, t->loss.value ? "method" : "loss",
            t->loss.value ? t->setup->fit.method : t->setup->objective.loss, b->least);
-  ptrdiff_t most = (b->size + b->least) * (1 + ep_pairs_most_partners(&t->points->pairs));
-  if (most > p) most = p;
+  const ptrdiff_t most = t->F.rows;
   EP_TRY(ep_work_get(work, &b->order, n, sizeof *b->order));
   EP_TRY(ep_work_get(work, &b->point, p, sizeof *b->point));
   EP_TRY(ep_work_get(work, &b->place, p, sizeof *b->place));
@@ -78,11 +77,8 @@ static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep
   *anchors = left < b->size + b->least ? left : b->size;
   EP_TRY(ep_pairs_batch(&pairs, b->point, &t->points->pairs, b->order + first, *anchors, b->place));
   ep_mat X = ep_mat_rows(&b->X, 0, pairs.points);
-  for (ptrdiff_t i = 0; i < X.rows; i++) {
-    const ep_mat to = ep_mat_rows(&X, i, 1), from = ep_mat_rows(&t->X, b->point[i], 1);
-    ep_mat_copy(&to, &from);
-  }
-  ep_status st = ep_objective_check(&t->objective, &pairs);
+  ep_status st = ep_points_rows(&X, t->points, b->point, 0);
+  if (!st) st = ep_objective_check(&t->objective, &pairs);
   if (!st)
     st = ep_stream_new(&stream, &X, &t->net->shape, 2, EP_PASS_BACKWARD, ep_training_memory(t));
   if (!st) st = ep_training_pass(t, loss, stream, &pairs, gradient);
@@ -138,6 +134,15 @@ static ep_status descend_batches(ep_work *work, ep_training *t) {
 
 /* ---- */
 
+/* of a batch; 0: outputs of all points are looked at on the way */
+static ptrdiff_t most_points(const ep_training *t) {
+  const ptrdiff_t least =
+      t->loss.value ? t->loss.least : ep_objective_least_anchors(&t->objective, &t->points->pairs);
+  const ptrdiff_t most =
+      (t->setup->fit.batch + least) * (1 + ep_pairs_most_partners(&t->points->pairs));
+  return ep_trackers_see_outputs(t) ? 0 : most;
+}
+
 static ep_status descend(ep_training *t) {
   if (ep_training_full_batch(t)) return descend_full(t);
   ep_work work = {0};
@@ -148,6 +153,7 @@ static ep_status descend(ep_training *t) {
 
 ep_status ep_training_gd(ep_training *t) {
   EP_TRY(ep_training_network(t, ep_training_full_batch(t)));
+  if (!ep_training_full_batch(t)) t->most_points = most_points(t);
   EP_TRY(ep_training_begin(t, &t->net->theta, &t->grad.theta, t->net->shape.outputs));
   EP_TRY(descend(t));
   return ep_training_finish(t);

@@ -15,7 +15,9 @@ static ptrdiff_t landmarks(const ep_points *points, const ep_setup *s) {
   const ptrdiff_t p = points->X.rows;
   const double most = sqrt(ep_run_memory_left(&s->run) / (2.5 * sizeof(double)));
   if (s->closed.landmarks > 0) return s->closed.landmarks < p ? s->closed.landmarks : p;
-  return most < (double)p ? (ptrdiff_t)most / 2 + 1 : p;
+  return most < (double)p || !ep_points_in_memory(points)
+             ? (ptrdiff_t)fmin(most / 2 + 1, (double)p / 2)
+             : p;
 }
 
 ep_status ep_closed_kernel(ep_analytic *kernel, const ep_points *points, const ep_setup *s) {
@@ -78,22 +80,24 @@ static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const 
 static ep_status shortfall(ep_work *work, double *lost, double *total, const ep_map *map,
                            const ep_analytic *kernel, const ep_points *points) {
   enum { BLOCK = 1024 };
-  const ptrdiff_t p = points->X.rows;
-  ep_mat H;
+  const ptrdiff_t p = points->X.rows, block = BLOCK < p ? BLOCK : p;
+  ep_mat H, buffer, x;
   double *norm;
   *lost = *total = 0;
-  EP_TRY(ep_work_mat(work, &H, points->X.prec, BLOCK < p ? BLOCK : p, map->count));
-  EP_TRY(ep_work_get(work, &norm, p, sizeof *norm));
-  EP_TRY(ep_analytic_diagonal(norm, kernel, EP_NNGP, &points->X));
+  EP_TRY(ep_work_mat(work, &H, points->X.prec, block, map->count));
+  EP_TRY(ep_work_mat(work, &buffer, points->X.prec, points->made ? block : 0, points->X.cols));
+  EP_TRY(ep_work_get(work, &norm, block, sizeof *norm));
   for (ptrdiff_t i = 0; i < p; i += BLOCK) {
     const ptrdiff_t n = p - i < BLOCK ? p - i : BLOCK;
-    const ep_mat x = ep_mat_rows(&points->X, i, n), h = ep_mat_rows(&H, 0, n);
+    const ep_mat h = ep_mat_rows(&H, 0, n);
     EP_TRY(ep_run_step("points", (double)i, (double)p));
+    EP_TRY(ep_points_block(&x, points, i, n, &buffer));
+    EP_TRY(ep_analytic_diagonal(norm, kernel, EP_NNGP, &x));
     EP_TRY(ep_map_rows(&h, map, &x));
     for (ptrdiff_t k = 0; k < n; k++) {
       const ep_mat row = ep_mat_rows(&h, k, 1);
-      const double root = sqrt(norm[i + k]);
-      const double self = map->psi.cosine ? pow(root / (root + map->psi.delta), 2) : norm[i + k];
+      const double root = sqrt(norm[k]);
+      const double self = map->psi.cosine ? pow(root / (root + map->psi.delta), 2) : norm[k];
       *total += self;
       *lost += fmax(0, self - ep_mat_norm2(&row));
     }

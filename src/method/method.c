@@ -17,20 +17,22 @@ static const struct {
   bool batches; /* --batch means something to it */
   bool views;   /* it takes views of a point: positives only, unless --pairs says otherwise */
   bool closed;  /* no epochs: nothing to save on the way, nothing to track */
+  bool streams; /* points need not all be in memory (descent: with --batch) */
 } methods[] = {
-    {"gd", "gradient descent on the whole network", ep_fit_gd, .batches = true},
+    {"gd", "gradient descent on the whole network", ep_fit_gd, .batches = true, .streams = true},
     {"alpha", "ascent of the contrastive covariance tr C_alpha[f] (--weights)", ep_fit_alpha,
-     .batches = true, .views = true},
+     .batches = true, .views = true, .streams = true},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
      ep_fit_kernel, .closed = false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
      .closed = false},
     {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, .closed = false},
     {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, .closed = false},
-    {"pca", "PCA of C at the random start: no training", ep_fit_pca, .closed = true},
-    {"infinite", "the same at infinite width", ep_fit_infinite, .closed = true},
+    {"pca", "PCA of C at the random start: no training", ep_fit_pca, .closed = true,
+     .streams = true},
+    {"infinite", "the same at infinite width", ep_fit_infinite, .closed = true, .streams = true},
     {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
-     ep_fit_whitened, .views = true, .closed = true},
+     ep_fit_whitened, .views = true, .closed = true, .streams = true},
     {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
      ep_fit_linear, .closed = false},
 };
@@ -145,6 +147,13 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
            methods[which].name);
   EP_CHECK(!methods[which].closed || (!setup->fit.track[0] && !setup->files.resume[0]), EP_ERR_ARG,
            "method %s has no epochs: --track and --resume do not go with it", methods[which].name);
+  const bool streams =
+      methods[which].streams && !setup->fit.track[0] &&
+      (methods[which].closed || (setup->fit.batch > 0 && setup->fit.batch < info->anchors));
+  EP_CHECK(streams || ep_points_in_memory(points), EP_ERR_ARG,
+           "%td points of %td numbers do not fit --memory, and this needs them all at once: use "
+           "--samples, --batch with method gd, or pca, infinite or whitened",
+           points->X.rows, points->X.cols);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
   const double clock = omp_get_wtime();

@@ -13,8 +13,7 @@ ep_map_plan ep_closed_plan(const ep_points *points, ep_psi psi, const ep_analyti
                        .kernel = kernel,
                        .landmarks = s->closed.landmarks,
                        .psi = psi,
-                       .X = &points->X,
-                       .shape = points->shape,
+                       .points = points,
                        .seed = (uint64_t)s->run.seed};
 }
 

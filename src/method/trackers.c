@@ -59,11 +59,12 @@ static const struct {
   const char *column[2];
   ep_status (*value)(double *out, ep_training *t);
   bool start, kernel, covariance; /* what it compares with; only networks have it */
+  bool outputs;                   /* it looks at the outputs of all points */
 } table[] = {
     {"ntk", 2, {"ntk_max", "ntk_frobenius"}, track_ntk, .kernel = true},
     {"c", 1, {"c_frobenius"}, track_c, .covariance = true},
     {"weights", 2, {"w_change", "v_change"}, track_weights, .start = true},
-    {"rank", 1, {"rank"}, track_rank, .start = false},
+    {"rank", 1, {"rank"}, track_rank, .outputs = true},
 };
 enum { ROWS = sizeof table / sizeof *table };
 
@@ -163,6 +164,12 @@ ep_status ep_trackers_end(ep_training *t) {
   const ep_history *h = &t->info->history;
   double *row = h->value + (h->rows - 1) * h->columns;
   return is_look(t, (long)row[0]) ? EP_OK : look(row + 2, t);
+}
+
+bool ep_trackers_see_outputs(const ep_training *t) {
+  for (int i = 0; i < t->trackers->count; i++)
+    if (table[t->trackers->which[i]].outputs) return true;
+  return false;
 }
 
 void ep_trackers_free(ep_training *t) {

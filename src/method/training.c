@@ -27,7 +27,9 @@ static ep_status check_memory(const ep_training *t) {
   const ep_net_config *n = &t->setup->net;
   const double m = (double)n->width, d = (double)t->points->X.cols, z = (double)n->outputs;
   const double parameters = m * (d + m * (double)(n->depth - 1) + z);
-  const double p = (double)t->points->X.rows, size = (double)ep_sizeof(t->points->X.prec);
+  const bool whole = ep_training_full_batch(t);
+  const double p = whole ? (double)t->points->X.rows : 0,
+               size = (double)ep_sizeof(t->points->X.prec);
   const double need =
       (double)ep_memory_current() + parameters * size * 2 + p * z * 2 * (size + sizeof(double));
   EP_CHECK(
@@ -60,7 +62,8 @@ ep_status ep_training_network(ep_training *t, bool rotate) {
 ep_status ep_training_begin(ep_training *t, const ep_mat *state, const ep_mat *gradient,
                             ptrdiff_t outputs) {
   const ep_precision prec = t->points->X.prec;
-  const ptrdiff_t p = t->points->X.rows;
+  const ptrdiff_t all = t->points->X.rows, most = t->most_points;
+  const ptrdiff_t p = most > 0 && most < all ? most : all;
   t->state = *state;
   t->gradient = *gradient;
   EP_TRY(ep_mat_new(&t->F, prec, p, outputs));

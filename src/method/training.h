@@ -32,6 +32,7 @@ struct ep_training {
   void *method;               /* what the method's own functions need */
   ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the run */
   ep_mat F_double, dF_double; /* the same in double, where losses live */
+  ptrdiff_t most_points;      /* rows that F and dF need; 0: all points */
   bool outputs_current;       /* F holds the outputs of all points at the present state */
   struct ep_trackers *trackers;
   /* for methods with a network */
@@ -99,6 +100,7 @@ ep_status ep_trackers_start(ep_training *t); /* remembers what they compare with
 ep_status ep_trackers_record(double *row, ep_training *t);
 /* Training ends with the last row, before its --epochs: the trackers look once more. */
 ep_status ep_trackers_end(ep_training *t);
+bool ep_trackers_see_outputs(const ep_training *t); /* of all points at once */
 void ep_trackers_free(ep_training *t);
 
 /* ---- checkpoint.c */

@@ -69,7 +69,7 @@ static ep_status accumulate(sums *m, const ep_map *map, const ep_points *points)
     count = next_block(m, &n, p, i);
     const ep_mat H = ep_mat_rows(&m->H, 0, n), G = ep_mat_rows(&m->G, 0, count);
     const ep_mat x = ep_mat_rows(&m->x, 0, n);
-    EP_TRY(ep_psi_rows_gather(&H, map, &points->X, m->point, &x));
+    EP_TRY(ep_psi_rows_gather(&H, map, points, m->point, &x));
     add_groups(&G, &H, m->group);
     add_mean(m->mean, &G);
     ep_mat_gram_cols(&m->B, 1, &H, i > 0);

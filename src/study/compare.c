@@ -186,7 +186,8 @@ static uint64_t hash_set(uint64_t h, const ep_dataset *set) {
 /* Jobs are named by everything that decides their numbers: settings, version, and what the data hold, not how they are
  * called. */
 static ep_status name_jobs(comparison *c, const json_t *config) {
-  const uint64_t points = ep_points_fingerprint(&c->points);
+  uint64_t points;
+  EP_TRY(ep_points_fingerprint(&points, &c->points));
   const uint64_t sets[] = {points, hash_set(EP_HASH_START, &c->train),
                            hash_set(EP_HASH_START, &c->test)};
   char data[40];

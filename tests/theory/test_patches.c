@@ -7,7 +7,8 @@ static ep_status make_map(ep_map **map, const ep_feature_config *config, const e
                           ep_image_shape shape) {
   static ep_setup s;
   ep_setup_default(&s);
-  const ep_map_plan plan = {.feature = config, .net = &s.net, .X = X, .shape = shape, .seed = 1};
+  const ep_points points = {.X = *X, .shape = shape};
+  const ep_map_plan plan = {.feature = config, .net = &s.net, .points = &points, .seed = 1};
   return ep_map_make(map, &plan);
 }
 

@@ -6,6 +6,12 @@
 #include <eigenpair/objective.h>
 #include <string.h>
 
+static uint64_t print_of(const ep_points *p) {
+  uint64_t print;
+  CHECK_OK(ep_points_fingerprint(&print, p));
+  return print;
+}
+
 static void plans(void **state) {
   (void)state;
   ep_pair_plan p;
@@ -120,11 +126,11 @@ static void digits(void **state) {
     assert_true(norm == 0 || fabs(norm - 1) < 1e-6);
   }
   CHECK_OK(ep_points_load(&again, &data, &pairs, "triplet", &run));
-  assert_true(ep_points_fingerprint(&p) == ep_points_fingerprint(&again));
+  assert_true(print_of(&p) == print_of(&again));
   ep_points_free(&again);
   run.seed = 1;
   CHECK_OK(ep_points_load(&again, &data, &pairs, "triplet", &run));
-  assert_true(ep_points_fingerprint(&p) != ep_points_fingerprint(&again));
+  assert_true(print_of(&p) != print_of(&again));
   ep_points_free(&again);
   ep_points_free(&p);
 }

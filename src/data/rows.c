@@ -1,0 +1,263 @@
+/* Rows of a data set: parts one below the other, each in memory or a file that is read where it stands. */
+#include "data/rows.h"
+
+#include "core/mem.h"
+#include "core/threads.h"
+#include "data/parse.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <omp.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* `array.data` is NULL for a file: its values begin at `offset` */
+typedef struct {
+  ep_array array;
+  ep_mat matrix; /* in the place of an array: made-up data */
+  int file;      /* -1: in memory */
+  off_t offset;
+  ptrdiff_t first, rows; /* of all rows */
+  char name[1024];
+} part;
+
+struct ep_rows {
+  int parts;
+  part *part;
+  ptrdiff_t count, length; /* as drawn; numbers a row */
+  ptrdiff_t *drawn;        /* (count) which rows of all; NULL: all of them, in order */
+  ep_image_shape shape;
+};
+
+ptrdiff_t ep_rows_count(const ep_rows *r) { return r->count; }
+ptrdiff_t ep_rows_length(const ep_rows *r) { return r->length; }
+ptrdiff_t ep_rows_part(const ep_rows *r, int i) { return r->part[i].rows; }
+ep_image_shape ep_rows_shape(const ep_rows *r) { return r->shape; }
+
+void ep_rows_free(ep_rows *r) {
+  if (!r) return;
+  for (int i = 0; i < r->parts; i++) {
+    ep_array_free(&r->part[i].array);
+    ep_mat_free(&r->part[i].matrix);
+    if (r->part[i].file >= 0) close(r->part[i].file);
+  }
+  ep_release(r->part);
+  ep_release(r->drawn);
+  ep_release(r);
+}
+
+static ep_status new_rows(ep_rows **out, int parts) {
+  ep_rows *r = ep_alloc(1, sizeof *r);
+  *out = r;
+  EP_CHECK(r, EP_ERR_NOMEM, "no memory for a data set");
+  r->part = ep_alloc(parts, sizeof *r->part);
+  if (!r->part) {
+    ep_release(r);
+    *out = NULL;
+    return EP_FAIL(EP_ERR_NOMEM, "no memory for %d files", parts);
+  }
+  r->parts = parts;
+  for (int i = 0; i < parts; i++) r->part[i].file = -1;
+  return EP_OK;
+}
+
+/* ---- opening */
+
+/* Files below this are read whole: it is faster, and they fit. */
+static const double large = 1e6;
+
+/* A large .npy stays where it is; *stays false: read it another way. */
+static ep_status open_npy(part *p, bool *stays) {
+  enum { HEAD = 70000 };
+  struct stat info;
+  *stays = false;
+  const int file = open(p->name, O_RDONLY | O_CLOEXEC);
+  EP_CHECK(file >= 0 || errno != EMFILE, EP_ERR_IO,
+           "%s: too many files are open at once; raise the limit (ulimit -n)", p->name);
+  if (file < 0) return EP_OK; /* whoever reads it tells why */
+  if (fstat(file, &info) || !S_ISREG(info.st_mode) || (double)info.st_size < large)
+    return close(file), EP_OK;
+  unsigned char *head = ep_alloc(HEAD, 1);
+  if (!head) return close(file), EP_FAIL(EP_ERR_NOMEM, "no memory to open %s", p->name);
+  const ssize_t n = pread(file, head, HEAD, 0);
+  size_t offset = 0;
+  ep_status st = EP_OK;
+  if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
+    st = ep_parse_npy_header(&p->array, &offset, head, (size_t)n, (size_t)info.st_size, p->name);
+    *stays = !st;
+  }
+  ep_release(head);
+  p->offset = (off_t)offset;
+  if (*stays) p->file = file;
+  else close(file);
+  return st;
+}
+
+static ep_status open_part(part *p, const char *path) {
+  bool stays;
+  EP_CHECK(strlen(path) < sizeof p->name, EP_ERR_INPUT, "path is too long: %.80s...", path);
+  snprintf(p->name, sizeof p->name, "%s", path);
+  EP_TRY(open_npy(p, &stays));
+  if (!stays) EP_TRY(ep_array_read(&p->array, path));
+  EP_CHECK(p->array.ndim >= 1 && ep_array_count(&p->array) > 0, EP_ERR_INPUT, "%s: holds no points",
+           path);
+  p->rows = p->array.shape[0];
+  return EP_OK;
+}
+
+/* how the parts lie below each other */
+static ep_status arrange(ep_rows *r) {
+  const part *a = &r->part[0];
+  r->length = a->matrix.data ? a->matrix.cols : ep_array_row_length(&a->array);
+  if (!a->matrix.data) r->shape = ep_image_shape_of(&a->array);
+  for (int i = 0; i < r->parts; i++) {
+    part *p = &r->part[i];
+    const ptrdiff_t length = p->matrix.data ? p->matrix.cols : ep_array_row_length(&p->array);
+    EP_CHECK(length == r->length, EP_ERR_SHAPE, "%s has points of dimension %td, but %s of %td",
+             p->name, length, a->name, r->length);
+    p->first = r->count;
+    r->count += p->rows;
+  }
+  return EP_OK;
+}
+
+static ep_status open_parts(ep_rows *r, const char *const *paths) {
+  for (int i = 0; i < r->parts; i++) EP_TRY(open_part(&r->part[i], paths[i]));
+  return arrange(r);
+}
+
+ep_status ep_rows_stack(ep_rows **out, const char *const *paths, int count) {
+  EP_TRY(new_rows(out, count));
+  const ep_status st = open_parts(*out, paths);
+  if (st) ep_rows_free(*out), *out = NULL;
+  return st;
+}
+
+static ep_status of_parts(ep_rows **out, ep_array *a, ep_mat *X, const char *name) {
+  EP_TRY(new_rows(out, 1));
+  part *p = &(*out)->part[0];
+  snprintf(p->name, sizeof p->name, "%s", name);
+  if (a) p->array = *a, *a = (ep_array){.owner = NULL};
+  if (X) p->matrix = *X, *X = (ep_mat){.data = NULL};
+  p->rows = p->matrix.data ? p->matrix.rows : p->array.shape[0];
+  const ep_status st = arrange(*out);
+  if (st) ep_rows_free(*out), *out = NULL;
+  return st;
+}
+
+ep_status ep_rows_of_array(ep_rows **out, ep_array *a, const char *name) {
+  return of_parts(out, a, NULL, name);
+}
+
+ep_status ep_rows_of_matrix(ep_rows **out, ep_mat *X, const char *name) {
+  return of_parts(out, NULL, X, name);
+}
+
+void ep_rows_draw(ep_rows *r, ptrdiff_t *drawn, ptrdiff_t count) {
+  r->drawn = drawn;
+  r->count = count;
+}
+
+void ep_rows_set_shape(ep_rows *r, ep_image_shape shape) { r->shape = shape; }
+
+/* ---- reading */
+
+static const part *part_of(const ep_rows *r, ptrdiff_t row) {
+  int low = 0, high = r->parts - 1;
+  while (low < high) {
+    const int middle = (low + high + 1) / 2;
+    if (r->part[middle].first <= row) low = middle;
+    else high = middle - 1;
+  }
+  return &r->part[low];
+}
+
+/* all of it, however often the system stops on the way */
+static bool read_bytes(unsigned char *to, const part *p, size_t bytes, off_t at) {
+  for (size_t done = 0; done < bytes;) {
+    const ssize_t n = pread(p->file, to + done, bytes - done, at + (off_t)done);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    done += (size_t)n;
+  }
+  return true;
+}
+
+typedef enum { FINE, NOT_FINITE, NOT_READ } trouble;
+
+/* row i of X = row `row` of all; `bytes` is scratch of a row */
+static trouble read_row(const ep_mat *X, ptrdiff_t i, const ep_rows *r, ptrdiff_t row,
+                        unsigned char *bytes) {
+  const part *p = part_of(r, row);
+  const ptrdiff_t at = row - p->first;
+  if (p->matrix.data) {
+    const ep_mat to = ep_mat_rows(X, i, 1), from = ep_mat_rows(&p->matrix, at, 1);
+    ep_mat_copy(&to, &from);
+    return FINE;
+  }
+  const size_t length = (size_t)r->length * ep_dtype_size(p->array.dtype);
+  const unsigned char *in = p->array.data + (p->array.data ? (size_t)at * length : 0);
+  if (p->file >= 0) {
+    if (!read_bytes(bytes, p, length, p->offset + (off_t)((size_t)at * length))) return NOT_READ;
+    in = bytes;
+  }
+  const double factor = p->array.dtype == EP_U8 ? 1 / 255. : 1;
+  return ep_array_convert(X, i, in, p->array.dtype, factor) == 0 ? FINE : NOT_FINITE;
+}
+
+/* which of all rows is the i-th of those drawn */
+static ptrdiff_t row_of(const ep_rows *r, ptrdiff_t i) { return r->drawn ? r->drawn[i] : i; }
+
+/* says what is wrong with a row; its values as they stand in the file, in double */
+static ep_status complain(const ep_mat *row_in_double, const ep_rows *r, ptrdiff_t row,
+                          trouble what, ep_precision prec, unsigned char *bytes) {
+  const part *p = part_of(r, row);
+  const ptrdiff_t place = row - p->first;
+  ptrdiff_t j = 0;
+  EP_CHECK(what != NOT_READ, EP_ERR_IO, "%s: row %td cannot be read: %s", p->name, place + 1,
+           errno ? strerror(errno) : "the file was cut short");
+  read_row(row_in_double, 0, r, row, bytes);
+  const double most = prec == EP_SINGLE ? 3.4028234663852886e38 : INFINITY;
+  while (j + 1 < row_in_double->cols && fabs(*ep_d(row_in_double, 0, j)) <= most) j++;
+  return ep_array_not_finite(p->name, place, j, *ep_d(row_in_double, 0, j), prec);
+}
+
+static ep_status read_all(ep_work *work, const ep_mat *X, const ep_rows *r, const ptrdiff_t *index,
+                          ptrdiff_t first) {
+  const ptrdiff_t row_bytes = r->length * (ptrdiff_t)sizeof(double);
+  ptrdiff_t bad = X->rows;
+  int kind = FINE;
+  unsigned char *bytes;
+  ep_mat one;
+  EP_TRY(ep_work_get(work, &bytes, row_bytes * omp_get_max_threads(), 1));
+  errno = 0;
+#pragma omp parallel for schedule(static) if (ep_worth_entries(X))
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    unsigned char *mine = bytes + omp_get_thread_num() * row_bytes;
+    const trouble t = read_row(X, i, r, row_of(r, index ? index[i] : first + i), mine);
+    if (t != FINE) {
+#pragma omp critical(ep_rows_trouble)
+      if (i < bad) bad = i, kind = (int)t;
+    }
+  }
+  if (bad == X->rows) return EP_OK;
+  EP_TRY(ep_work_mat(work, &one, EP_DOUBLE, 1, X->cols));
+  return complain(&one, r, row_of(r, index ? index[bad] : first + bad), (trouble)kind, X->prec,
+                  bytes);
+}
+
+ep_status ep_rows_read(const ep_mat *X, const ep_rows *r, const ptrdiff_t *index, ptrdiff_t first) {
+  EP_CHECK(X->cols == r->length, EP_ERR_SHAPE, "points have %td numbers, %td were asked for",
+           r->length, X->cols);
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    const ptrdiff_t asked = index ? index[i] : first + i;
+    EP_CHECK(asked >= 0 && asked < r->count, EP_ERR_ARG, "row %td of %td was asked for", asked,
+             r->count);
+  }
+  ep_work work = {0};
+  const ep_status st = read_all(&work, X, r, index, first);
+  ep_work_free(&work);
+  return st;
+}

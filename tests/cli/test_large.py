@@ -1,0 +1,93 @@
+"""Data that do not fit --memory: read and augmented when asked for, from one file or several, to the same answers."""
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+
+@pytest.fixture
+def files(save, rng, tmp_path):
+    """20,000 points of 500 numbers (40 MB) whole and in three shards of uneven size."""
+    x = rng.normal(size=(20000, 30)) @ rng.normal(size=(30, 500))
+    x = x.astype("f4")
+    save(x=x)
+    for i, part in enumerate(np.split(x, [7000, 7001])):
+        np.save(tmp_path / f"part-{i}.npy", part)
+    return x
+
+
+SMALL = ["--memory", "60M", "--threads", 2]
+PAIRS = ["--augment", "noise:0.3", "--outputs", 4, "--seed", 3]
+
+
+@pytest.mark.parametrize("method,more", [("pca", ["--width", 50]), ("pca", ["--width", 50, "--path", "free"]),
+                                         ("whitened", ["--width", 50]),
+                                         ("infinite", ["--landmarks", 100]), ("gd", ["--width", 50, "--batch", 256, "--epochs", 1])])
+def test_the_same_with_little_memory(good, files, tmp_path, method, more):
+    """All in memory, streamed from a file, streamed from shards."""
+    for name, args in ("all", ["--data", "x.npy", "--memory", "2G"]), ("file", ["--data", "x.npy", *SMALL]), \
+            ("shards", ["--data", "part-*.npy", *SMALL]):
+        good("fit", "--method", method, *PAIRS, *more, *args, "--out", f"{name}.npz", timeout=300)
+        good("embed", "--model", f"{name}.npz", "--data", "part-*.npy", *SMALL, "--out", f"{name}.npy")
+    E = {name: np.load(tmp_path / f"{name}.npy") for name in ("all", "file", "shards")}
+    assert np.array_equal(E["file"], E["shards"])
+    gap = np.abs(E["all"] - E["file"]).max() / np.abs(E["all"]).max()
+    assert gap < 2e-3, gap  # sums over other blocks
+
+
+def test_embed_of_shards_in_order(good, files, tmp_path):
+    good("fit", "--data", "x.npy", "--samples", 100, "--method", "pca", "--width", 20, "--outputs", 3)
+    good("embed", "--data", "x.npy", "--out", "whole.npy")
+    good("embed", "--data", "part-?.npy", *SMALL, "--out", "parts.npy")
+    a, b = np.load(tmp_path / "whole.npy"), np.load(tmp_path / "parts.npy")
+    assert np.abs(a - b).max() < 1e-6 * np.abs(a).max()
+
+
+def test_labels_of_shards(good, save, rng, tmp_path):
+    for i in range(3):
+        save(**{f"p{i}": rng.normal(size=(10, 4)) + i})
+        np.save(tmp_path / f"l{i}.npy", np.full(10, i))
+    good("fit", "--data", "p*.npy", "--method", "pca", "--width", 10, "--outputs", 2)
+    good("embed", "--data", "p*.npy", "--labels", "l*.npy", "--labels-out", "y.npy")
+    assert np.array_equal(np.load(tmp_path / "y.npy"), np.repeat([0, 1, 2], 10))
+
+
+@pytest.mark.parametrize("method", ["kernel", "linearised", "grassmann", "gd", "linear"])
+def test_methods_that_need_all_points_say_so(ep, files, method):
+    r = ep("fit", "--data", "x.npy", "--method", method, "--width", 20, "--epochs", 2, *SMALL)
+    assert r.code == 2 and "do not fit --memory" in r.err and r.err.count("\n") == 1
+
+
+def test_bad_shards(ep, save, rng, tmp_path):
+    save(s1=rng.normal(size=(5, 3)), s2=rng.normal(size=(5, 4)))
+    assert "dimension 4" in ep("fit", "--data", "s*.npy").err
+    assert "no file is called like" in ep("fit", "--data", "nothing-*.npy").err
+    x = rng.normal(size=(20000, 500)).astype("f4")
+    x[19000, 77] = np.nan
+    save(big=x)
+    r = ep("fit", "--data", "big.npy", "--method", "pca", "--width", 20, *SMALL)
+    assert r.code == 2 and "big.npy: row 19001, column 78: is NaN" in r.err
+
+
+WATCH = """import os, subprocess, sys
+process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
+_, status, used = os.wait4(process.pid, 0)
+print(used.ru_maxrss * 1024 if status == 0 else "failed")"""
+
+
+def peak(call, *args):
+    """Most resident bytes of the program, everything included; watched by a small process, whose own size a fork counts."""
+    how = call(*args)
+    how["args"] = [sys.executable, "-c", WATCH, *how["args"]]
+    return int(subprocess.run(**how, capture_output=True, text=True).stdout)
+
+
+def test_peak_stays(call, save, rng, tmp_path):
+    """160 MB of bytes, as numbers with their views 1.3 GB: the whole process stays below its cap of 150 MB."""
+    np.save(tmp_path / "bytes.npy", rng.integers(0, 256, size=(200000, 28, 28), dtype="u1"))
+    size = peak(call, "fit", "--data", "bytes.npy", "--augment", "flip", "--method", "whitened", "--views", 2, "--width", 200,
+                "--outputs", 8, "--memory", "150M", "--out", "m.npz")
+    assert size < 150e6, size
+    size = peak(call, "embed", "--model", "m.npz", "--data", "bytes.npy", "--memory", "150M", "--out", "e.npy")
+    assert size < 150e6, size
