@@ -24,7 +24,7 @@ static void bench_spectrum(const char *name, ep_domain_kind kind, ptrdiff_t size
     ep_prediction p;
     bench_must(ep_domain_new(&d, kind, size, &k));
     bench_must(
-        ep_learn_predict(&p, NULL, ep_domain_spectrum(d), NULL, &(ep_training){.train = 100}));
+        ep_learn_predict(&p, NULL, ep_domain_spectrum(d), NULL, &(ep_training_set){.train = 100}));
     ep_domain_free(d);
     best = fmin(best, bench_now() - begin);
   }
@@ -51,7 +51,7 @@ static void bench_sets(void) {
   const ep_target f = {.F = X};
   for (int r = 0; r < ROUNDS; r++) {
     double begin = bench_now();
-    bench_must(ep_domain_measure(&m, T, d, &f, &(ep_training){.train = N}, 1, (uint64_t)r, 8e9));
+    bench_must(ep_domain_measure(&m, T, d, &f, &(ep_training_set){.train = N}, 1, (uint64_t)r, 8e9));
     best = fmin(best, bench_now() - begin);
     begin = bench_now();
     ep_mat_mul(&C, 1, &A, EP_N, &B, EP_N, 0); /* 2 n^2 M */

@@ -266,7 +266,7 @@ static ep_status learn(learn_work *w, const setup_learn *s) {
   if (s->learn.measure) EP_TRY(ep_mat_new(&room, EP_DOUBLE, 1, spectrum->levels));
   if (s->learn.measure) w->T = room.data;
   for (int i = 0; i < w->curve; i++) {
-    const ep_training t = {w->n[i], s->learn.ridge, s->learn.noise * s->learn.noise};
+    const ep_training_set t = {w->n[i], s->learn.ridge, s->learn.noise * s->learn.noise};
     EP_TRY(ep_learn_predict(&w->predicted[i], i == w->at ? w->L : NULL, spectrum, w->power, &t));
     if (!s->learn.measure) continue;
     EP_TRY(ep_domain_measure(&w->measured[i], i == w->at ? w->T : NULL, w->domain, &w->target, &t,

@@ -30,7 +30,7 @@ typedef struct {
   double train;    /* n */
   double ridge;    /* added to the diagonal of K(D,D) */
   double variance; /* sigma^2 of the noise on training targets */
-} ep_training;
+} ep_training_set;
 
 typedef struct {
   double kappa;        /* 0: more points than the kernel has dimensions, and no ridge */
@@ -46,7 +46,7 @@ typedef struct {
 ep_status ep_learn_kappa(double *kappa, const ep_spectrum *s, double n, double ridge);
 /* L (levels) may be NULL. power[k] = sum of v_i^2 over level k; NULL: a random function of variance 1. */
 ep_status ep_learn_predict(ep_prediction *out, double *L, const ep_spectrum *s, const double *power,
-                           const ep_training *t);
+                           const ep_training_set *t);
 /* D (levels x levels) = dL_j/dlambda_i in row i, column j: one eigenvalue of level i is moved, j is the level of another
  * mode, and on the diagonal of the same mode. Needs kappa > 0. */
 ep_status ep_learn_sensitivity(const ep_mat *D, const ep_spectrum *s, double n, double ridge);

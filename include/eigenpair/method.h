@@ -27,7 +27,7 @@ const char *ep_integrator_name(int i);        /* euler, flow */
   X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
   EP_ALPHA_OPTIONS(X, S)                                                                       \
   X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                        \
-    "method kernel: of the network at its start, or at infinite width")                        \
+    "methods kernel and whitened: of the network at its start, or at infinite width")          \
   X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                    \
     "method kernel: steps of descent, or gradient flow for the time rate x epochs")            \
   X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL,                                           \
@@ -165,9 +165,22 @@ ep_status ep_model_normalise(ep_model *model);
  * EP_ERR_INTERRUPTED; info is filled in as far as the work got. */
 ep_status ep_fit(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
                  const ep_setup *setup);
-/* The same from these weights, in the place of drawn ones; they also give the shape. */
+/* A loss of the caller's own: L and dL/dF (NULL: the value only) at the outputs F (points x Z), both double. */
+typedef struct {
+  ep_status (*value)(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
+                     const void *user);
+  const void *user;
+  ptrdiff_t least; /* fewest anchors of a batch */
+  double memory;   /* bytes of scratch that value takes */
+} ep_loss_function;
+
+/* The same with what the caller lends in the place of what the setup says; every part may be NULL. */
+typedef struct {
+  const ep_net *start;          /* weights to begin from; they also give the shape */
+  const ep_loss_function *loss; /* of methods that descend on outputs */
+} ep_fit_lent;
 ep_status ep_fit_from(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
-                      const ep_setup *setup, const ep_net *start);
+                      const ep_setup *setup, const ep_fit_lent *lent);
 /* The place of the checkpoint of this setup; empty: none is written, since no file is to be made at all. */
 void ep_checkpoint_path(char path[1100], const ep_setup *setup);
 /* Sets everything in `setup` from the checkpoint. */

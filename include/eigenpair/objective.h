@@ -18,7 +18,8 @@ const char *ep_loss_help(int i);
 #define EP_OBJECTIVE_OPTIONS(X, S)                                                              \
   X(S, NAME, loss, "linear", 0, 0, ep_loss_name, "what is minimised")                           \
   X(S, NAME, similarity, "auto", 0, 0, ep_similarity_option,                                    \
-    "of pairs; auto: dot for spectral, none for barlow and vicreg, else cosine")                \
+    "of pairs; auto: dot for spectral and method whitened, none for barlow and vicreg, else "   \
+    "cosine")                                                                                   \
   X(S, REAL, delta, "0.01", 1e-12, 1e6, NULL, "cosine: added to every norm")                    \
   X(S, REAL, temperature, "0.5", 1e-6, 1e6, NULL, "softmax, ntxent: tau")                       \
   X(S, REAL, epsilon, "1", 0, 1e6, NULL, "softmax: weight of the positives in the denominator") \

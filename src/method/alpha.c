@@ -63,10 +63,10 @@ static ep_status fit(ep_training *t, const ep_alpha *alpha) {
   const ptrdiff_t n = t->points->pairs.anchors, z = t->setup->net.outputs;
   EP_TRY(check(t, alpha));
   t->loss =
-      (ep_training_value){.value = value,
-                          .user = alpha,
-                          .least = 2,
-                          .memory = ep_alpha_memory(alpha, n, z, z) + 6 * 8. * (double)(n * z)};
+      (ep_loss_function){.value = value,
+                         .user = alpha,
+                         .least = 2,
+                         .memory = ep_alpha_memory(alpha, n, z, z) + 6 * 8. * (double)(n * z)};
   return ep_training_gd(t);
 }
 

@@ -78,7 +78,7 @@ static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep
   EP_TRY(ep_pairs_batch(&pairs, b->point, &t->points->pairs, b->order + first, *anchors, b->place));
   ep_mat X = ep_mat_rows(&b->X, 0, pairs.points);
   ep_status st = ep_points_rows(&X, t->points, b->point, 0);
-  if (!st) st = ep_objective_check(&t->objective, &pairs);
+  if (!st && !t->loss.value) st = ep_objective_check(&t->objective, &pairs);
   if (!st)
     st = ep_stream_new(&stream, &X, &t->net->shape, 2, EP_PASS_BACKWARD, ep_training_memory(t));
   if (!st) st = ep_training_pass(t, loss, stream, &pairs, gradient);

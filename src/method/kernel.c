@@ -196,7 +196,8 @@ static ep_status set_analytic(ep_analytic *kernel, const ep_training *t) {
 static ep_status prepare(ep_training *t, frozen *k) {
   const bool analytic = strcmp(t->setup->fit.kernel, "analytic") == 0;
   const ptrdiff_t p = t->X.rows;
-  if (!analytic || t->setup->net.init[0] || t->model->start) EP_TRY(ep_training_network(t, false));
+  if (!analytic || t->setup->net.init[0] || t->model->lent.start)
+    EP_TRY(ep_training_network(t, false));
   const ptrdiff_t z = t->net ? t->net->shape.outputs : t->setup->net.outputs;
   EP_TRY(ep_mat_new(&k->Y, EP_DOUBLE, p, z));
   EP_TRY(ep_mat_new(&k->Y_real, t->X.prec, p, z));

@@ -14,14 +14,15 @@ const ep_option ep_fit_file_options[] = {EP_FIT_FILES(EP_OPT_ROW, ep_fit_files){
 static const struct {
   const char *name, *help;
   ep_method *fit;
-  bool batches; /* --batch means something to it */
-  bool views;   /* it takes views of a point: positives only, unless --pairs says otherwise */
-  bool closed;  /* no epochs: nothing to save on the way, nothing to track */
-  bool streams; /* points need not all be in memory (descent: with --batch) */
+  bool batches;  /* --batch means something to it */
+  bool views;    /* it takes views of a point: positives only, unless --pairs says otherwise */
+  bool closed;   /* no epochs: nothing to save on the way, nothing to track */
+  bool own_loss; /* not the objective's */
+  bool streams;  /* points need not all be in memory (descent: with --batch) */
 } methods[] = {
     {"gd", "gradient descent on the whole network", ep_fit_gd, .batches = true, .streams = true},
     {"alpha", "ascent of the contrastive covariance tr C_alpha[f] (--weights)", ep_fit_alpha,
-     .batches = true, .views = true, .streams = true},
+     .batches = true, .views = true, .own_loss = true, .streams = true},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
      ep_fit_kernel, .closed = false},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
@@ -34,7 +35,7 @@ static const struct {
     {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
      ep_fit_whitened, .views = true, .closed = true, .streams = true},
     {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
-     ep_fit_linear, .closed = false},
+     ep_fit_linear, .own_loss = true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 
@@ -154,6 +155,8 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
            "%td points of %td numbers do not fit --memory, and this needs them all at once: use "
            "--samples, --batch with method gd, or pca, infinite or whitened",
            points->X.rows, points->X.cols);
+  EP_CHECK(!model->lent.loss || (!methods[which].closed && !methods[which].own_loss), EP_ERR_ARG,
+           "method %s has a loss of its own", methods[which].name);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
   const double clock = omp_get_wtime();
@@ -165,14 +168,14 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
 }
 
 ep_status ep_fit_from(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
-                      const ep_setup *setup, const ep_net *start) {
+                      const ep_setup *setup, const ep_fit_lent *lent) {
   const ep_run_scope scope = ep_run_enter(run);
   *info = (ep_fit_info){.loss = NAN, .start = NAN};
   ep_status st = ep_model_new(model);
   if (!st) {
-    (*model)->start = start;
+    if (lent) (*model)->lent = *lent;
     st = fit(*model, info, points, setup);
-    (*model)->start = NULL;
+    (*model)->lent = (ep_fit_lent){0};
   }
   if (st) ep_model_free(*model), *model = NULL;
   ep_run_leave(&scope);

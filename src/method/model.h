@@ -13,7 +13,7 @@ struct ep_model {
   bool normalise; /* outputs are W'psi, psi with the norm of phi, in the place of M^{-1/2} W'phi */
   bool unit;      /* it was made from points on the unit sphere */
   json_t *config; /* the setup it was made with, owned */
-  const ep_net *start; /* while it is fitted: weights to begin from, lent; NULL: drawn, or --init */
+  ep_fit_lent lent; /* while it is fitted */
 };
 
 ep_status ep_model_new(ep_model **out);

@@ -43,7 +43,7 @@ ep_status ep_fit_pca(ep_model *model, ep_fit_info *info, const ep_points *points
   ep_psi psi;
   EP_TRY(ep_closed_psi(&psi, setup));
   ep_map_plan plan = ep_closed_plan(points, psi, NULL, setup);
-  plan.start = model->start;
+  plan.start = model->lent.start;
   ep_status st = ep_map_make(&map, &plan);
   if (!st) st = solve(&W, &work, info, map, points, setup);
   if (!st) st = ep_model_keep(model, map, &W);

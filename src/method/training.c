@@ -14,7 +14,8 @@ ep_status ep_training_new(ep_training *t, ep_model *model, ep_fit_info *info,
   t->clock = omp_get_wtime();
   t->X = points->X;
   EP_TRY(ep_objective_parse(&t->objective, &setup->objective));
-  EP_TRY(ep_objective_check(&t->objective, &points->pairs));
+  if (model->lent.loss) t->loss = *model->lent.loss;
+  else EP_TRY(ep_objective_check(&t->objective, &points->pairs));
   return ep_trackers_new(t);
 }
 
@@ -33,7 +34,7 @@ static ep_status check_memory(const ep_training *t) {
   const double need =
       (double)ep_memory_current() + parameters * size * 2 + p * z * 2 * (size + sizeof(double));
   EP_CHECK(
-      n->init[0] || t->model->start || need <= ep_run_memory(&t->setup->run), EP_ERR_ARG,
+      n->init[0] || t->model->lent.start || need <= ep_run_memory(&t->setup->run), EP_ERR_ARG,
       "a network of width %ld and depth %ld takes %.0f MiB with its gradient and the data, more "
       "than --memory",
       n->width, n->depth, ceil(need / 1048576));
@@ -44,10 +45,10 @@ ep_status ep_training_network(ep_training *t, bool rotate) {
   const ep_precision prec = t->points->X.prec;
   EP_TRY(check_memory(t));
   EP_TRY(ep_model_add_network(t->model, &t->whole));
-  EP_TRY(ep_net_begin(t->whole, t->model->start, &t->setup->net, t->X.cols,
+  EP_TRY(ep_net_begin(t->whole, t->model->lent.start, &t->setup->net, t->X.cols,
                       (uint64_t)t->setup->run.seed, prec));
   t->net = t->whole;
-  if (t->setup->net.init[0] || t->model->start)
+  if (t->setup->net.init[0] || t->model->lent.start)
     t->print = ep_hash(EP_HASH_START, t->whole->theta.data,
                        (size_t)t->whole->theta.cols * ep_sizeof(prec));
   if (rotate && ep_rotation_pays(t->X.rows, t->X.cols)) {

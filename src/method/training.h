@@ -6,22 +6,13 @@
 #include "model/rotation.h"
 #include <eigenpair/stream.h>
 
-/* A loss of the outputs in the place of the objective's. */
-typedef struct {
-  ep_status (*value)(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
-                     const void *user); /* like ep_objective_value; NULL: the objective */
-  const void *user;
-  ptrdiff_t least; /* fewest anchors of a batch */
-  double memory;   /* bytes of scratch */
-} ep_training_value;
-
 typedef struct ep_training ep_training;
 struct ep_training {
   const ep_setup *setup;
   const ep_points *points;
   ep_fit_info *info;
   ep_objective objective;
-  ep_training_value loss; /* used if loss.value is set */
+  ep_loss_function loss; /* in the place of the objective, if loss.value is set */
   ep_mat state,
       gradient; /* (1, count) what is trained, and dL/dstate at the last evaluation; views */
   /* *loss = L of all pairs at the state, with outputs in F; with `gradient` also the gradient */

@@ -212,7 +212,7 @@ static ep_status make_map(ep_map **map, const ep_model *model, const ep_points *
                           const ep_setup *s) {
   ep_analytic kernel;
   ep_map_plan plan = ep_closed_plan(points, psi, &kernel, s);
-  plan.start = model->start;
+  plan.start = model->lent.start;
   if (strcmp(s->fit.kernel, "analytic") != 0) return ep_map_make(map, &plan);
   EP_TRY(ep_closed_kernel(&kernel, points, s));
   return ep_landmarks_draw(map, &plan);

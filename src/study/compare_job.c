@@ -153,9 +153,9 @@ static ep_status check_bounds(stage *s, const ep_model *m, const ep_fit_info *in
   EP_TRY(st);
   if (!all) st = ep_json_put(s->out, "bounds", all = json_array());
   json_array_foreach(list, i, one) {
-    const bool orthogonal =
-        strncmp(json_string_value(json_object_get(one, "name")), "Lemma 16", 8) == 0 ||
-        strncmp(json_string_value(json_object_get(one, "name")), "Lemma 17", 8) == 0;
+    const ep_bound_quantity what =
+        rows[i].bound->what; /* of the orthogonal model: C, and its PCA */
+    const bool orthogonal = what == EP_BOUND_COVARIANCE || what == EP_BOUND_REPRESENTATION;
     if (st || orthogonal != (strcmp(s->setup->fit.method, "grassmann") == 0)) continue;
     json_object_set_new(one, "method", json_string(s->setup->fit.method));
     json_array_append(all, one);

@@ -29,7 +29,8 @@ ep_status ep_jobs_write(const char *path, const json_t *job) {
 ep_status ep_fit_quietly(ep_model **model, ep_fit_info *info, const ep_points *points,
                          const ep_setup *setup, const ep_net *start) {
   const ep_run_hooks hooks = ep_run_quiet();
-  const ep_status st = ep_fit_from(NULL, model, info, points, setup, start);
+  const ep_status st =
+      ep_fit_from(NULL, model, info, points, setup, &(ep_fit_lent){.start = start});
   ep_run_set_hooks(ep_run_current(), &hooks);
   return st;
 }

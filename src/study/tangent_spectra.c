@@ -48,7 +48,7 @@ typedef struct {
 static ep_status lunch_one(lunch *out, const ep_domain *d, int sets, bool invertible,
                            const ep_run_config *run) {
   enum { M = 64, N = 20 };
-  const ep_training t = {.train = N};
+  const ep_training_set t = {.train = N};
   for (int i = 0; i < sets; i++) {
     ep_measurement m;
     EP_TRY(ep_domain_measure(&m, NULL, d, &(ep_target){0}, &t, 1, (uint64_t)(run->seed + i),
@@ -87,7 +87,7 @@ static ep_status lunch_figure(ep_claim_result *r, const ep_run_config *run) {
     for (int i = 0; !st && i < SIZES; i++) {
       ep_measurement m = {0};
       n[i] = 8 * (i + 1);
-      st = ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training){.train = n[i]}, 5,
+      st = ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training_set){.train = n[i]}, 5,
                              (uint64_t)run->seed, tangent_memory);
       sum[i] = m.sum.mean;
     }
@@ -147,7 +147,7 @@ static ep_status predict_error(double *mse, double *learnability, ep_work *work,
   ep_prediction p;
   EP_TRY(ep_work_get(work, &power, ep_domain_spectrum(d)->levels, sizeof *power));
   EP_TRY(ep_domain_power(power, d, &predict_target));
-  EP_TRY(ep_learn_predict(&p, NULL, ep_domain_spectrum(d), power, &(ep_training){.train = n}));
+  EP_TRY(ep_learn_predict(&p, NULL, ep_domain_spectrum(d), power, &(ep_training_set){.train = n}));
   *mse = p.mse;
   *learnability = p.learnability;
   return EP_OK;
@@ -166,7 +166,7 @@ static ep_status predict_domain(predict_table *t, ep_work *work, ep_domain_kind 
     double learnability = NAN;
     st = predict_error(&t->predicted[i], &learnability, work, d, n);
     if (!st)
-      st = ep_domain_measure(&m, NULL, d, &predict_target, &(ep_training){.train = n}, sets,
+      st = ep_domain_measure(&m, NULL, d, &predict_target, &(ep_training_set){.train = n}, sets,
                              (uint64_t)run->seed, tangent_memory);
     t->n[i] = n, t->measured[i] = m.mse.mean, t->error[i] = m.mse.error;
     t->learnt[i] = learnability - m.learnability.mean;

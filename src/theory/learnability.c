@@ -63,7 +63,7 @@ static double level_power(const ep_spectrum *s, const double *power, ptrdiff_t k
 }
 
 ep_status ep_learn_predict(ep_prediction *out, double *L, const ep_spectrum *s, const double *power,
-                           const ep_training *t) {
+                           const ep_training_set *t) {
   const double n = t->train;
   ep_prediction p = {0};
   EP_CHECK(t->variance >= 0 && isfinite(t->variance), EP_ERR_ARG, "noise of variance %g",

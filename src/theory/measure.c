@@ -25,7 +25,7 @@ typedef struct {
 typedef struct {
   const ep_domain *d;
   const ep_target *f;
-  const ep_training *t;
+  const ep_training_set *t;
   uint64_t seed;
   bool white;        /* the target is a random function */
   ptrdiff_t n, Z, T; /* training points, columns of the target, test points */
@@ -40,10 +40,14 @@ typedef struct {
 } run;
 
 /* One number of each training set; see ep_measurement. */
+#define NUMBERS(X) \
+  X(kappa)         \
+  X(sum) X(rank) X(learnability) X(mse) X(clean_mse) X(train_mse) X(unseen_mse) X(gcv) X(accuracy)
 typedef struct {
-  double kappa, sum, rank, learnability, mse, clean_mse, train_mse, unseen_mse, gcv, accuracy;
+#define X(name) double name;
+  NUMBERS(X)
+#undef X
 } outcome;
-enum { NUMBERS = sizeof(outcome) / sizeof(double) };
 
 /* ---- points */
 
@@ -219,7 +223,9 @@ static ep_status add_learnability(double *L, double *sum, const run *r) {
     if (L) L[k] += T;
     *sum += d->count[k] * T;
   }
-  if (d->kind == EP_SPHERE) *sum = (double)r->n - (r->t->ridge > 0 ? r->t->ridge * r->trace : 0);
+  if (d->kind ==
+      EP_SPHERE) /* infinitely many levels: Tr K A, which is the rank where there is no ridge */
+    *sum = r->t->ridge > 0 ? (double)r->n - r->t->ridge * r->trace : (double)r->rank;
   return EP_OK;
 }
 
@@ -342,16 +348,22 @@ static ep_status room(ep_work *work, run *r) {
   return ep_work_get(work, &r->test.index, block, sizeof *r->test.index);
 }
 
-/* mean and standard error of number j of the sets */
-static ep_mean mean_of(const outcome *o, int sets, int j) {
-  double sum = 0, squares = 0;
-  for (int i = 0; i < sets; i++) sum += ((const double *)&o[i])[j];
+/* mean and standard error of a number that lies so many bytes from the beginning of an outcome */
+static ep_mean mean_of(const outcome *o, int sets, size_t offset) {
+  double sum = 0, squares = 0, x;
+  for (int i = 0; i < sets; i++, sum += x) memcpy(&x, (const char *)&o[i] + offset, sizeof x);
   const double mean = sum / sets;
   for (int i = 0; i < sets; i++) {
-    const double e = ((const double *)&o[i])[j] - mean;
-    squares += e * e;
+    memcpy(&x, (const char *)&o[i] + offset, sizeof x);
+    squares += (x - mean) * (x - mean);
   }
   return (ep_mean){mean, sets > 1 ? sqrt(squares / (sets - 1) / sets) : NAN};
+}
+
+static void means(ep_measurement *out, const outcome *o, int sets) {
+#define X(name) out->name = mean_of(o, sets, offsetof(outcome, name));
+  NUMBERS(X)
+#undef X
 }
 
 static ep_status measure(ep_work *work, outcome *o, double *L, run *r, int sets) {
@@ -366,7 +378,7 @@ static ep_status measure(ep_work *work, outcome *o, double *L, run *r, int sets)
   return EP_OK;
 }
 
-static ep_status check(const ep_domain *d, const ep_target *f, const ep_training *t, int sets,
+static ep_status check(const ep_domain *d, const ep_target *f, const ep_training_set *t, int sets,
                        double memory) {
   EP_CHECK(t->train >= 1 && t->train == floor(t->train) && t->train <= d->spectrum.size &&
                t->ridge >= 0 && t->variance >= 0 && sets >= 1,
@@ -383,7 +395,7 @@ static ep_status check(const ep_domain *d, const ep_target *f, const ep_training
 }
 
 ep_status ep_domain_measure(ep_measurement *out, double *L, const ep_domain *d, const ep_target *f,
-                            const ep_training *t, int sets, uint64_t seed, double memory) {
+                            const ep_training_set *t, int sets, uint64_t seed, double memory) {
   EP_TRY(check(d, f, t, sets, memory));
   const bool white = !f->F.data && f->degrees == 0;
   const ptrdiff_t n = (ptrdiff_t)t->train;
@@ -397,7 +409,7 @@ ep_status ep_domain_measure(ep_measurement *out, double *L, const ep_domain *d, 
   ep_status st = ep_work_get(&work, &o, sets, sizeof *o);
   if (!st) st = measure(&work, o, L, &r, sets);
   for (ptrdiff_t k = 0; L && k < d->spectrum.levels; k++) L[k] /= sets;
-  for (int j = 0; !st && j < NUMBERS; j++) ((ep_mean *)out)[j] = mean_of(o, sets, j);
+  if (!st) means(out, o, sets);
   ep_work_free(&work);
   return st;
 }
@@ -436,7 +448,7 @@ ep_status ep_domain_derivatives(const ep_mat *D, double *T, const ep_domain *d,
                D->prec == EP_DOUBLE && n >= 1 && n <= d->size,
            EP_ERR_SHAPE, "derivatives on a sample of %td points, not %td x %td", d->size, D->rows,
            D->cols);
-  const ep_training t = {.train = (double)n};
+  const ep_training_set t = {.train = (double)n};
   ep_work work = {0};
   run r = {.d = d, .t = &t, .n = n, .train.index = (ptrdiff_t *)index};
   const ep_status st = derivatives(&work, D, T, &r);

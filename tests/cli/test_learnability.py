@@ -248,3 +248,12 @@ def test_bad_input(ep, save, tmp_path, what):
     assert (code, out) == (2, "") and err.count("\n") == 1, (code, out, err)
     assert err.startswith("eigenpair learnability: ") and word in err
     assert sorted(p.name for p in tmp_path.iterdir()) == before
+
+
+def test_the_sum_is_the_rank_on_the_sphere(good):
+    """A linear kernel on the sphere of R^5 has rank 5, however many points it is given; an invertible one has their
+    number."""
+    for activation, want in ("linear", 5), ("relu", 20):
+        r = json.loads(good("learnability", "--data", "sphere:5", "--activation", activation, "--train", 20, "--measure", 5,
+                            "--json"))
+        assert r["measured"]["rank"] == want and abs(r["measured"]["sum"] - want) < 1e-6

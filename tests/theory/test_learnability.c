@@ -21,7 +21,7 @@ static void cube_of_dimension_8(void **state) {
   }
   ep_prediction p;
   double L[9];
-  CHECK_OK(ep_learn_predict(&p, L, s, NULL, &(ep_training){.train = 32}));
+  CHECK_OK(ep_learn_predict(&p, L, s, NULL, &(ep_training_set){.train = 32}));
   CHECK_NEAR(p.kappa, 0.0069837531, 5e-11);
   CHECK_NEAR(L[0], 0.964771, 5e-7);
   CHECK_NEAR(L[1], 0.899491, 5e-7);
@@ -43,7 +43,7 @@ static void flat_spectrum(void **state) {
     for (int n = 1; n <= M; n += 13) {
       ep_prediction p;
       for (int which = 0; which < 2; which++) {
-        CHECK_OK(ep_learn_predict(&p, L, &s, which ? power : NULL, &(ep_training){.train = n}));
+        CHECK_OK(ep_learn_predict(&p, L, &s, which ? power : NULL, &(ep_training_set){.train = n}));
         for (int i = 0; i < M; i++) CHECK_NEAR(L[i], (double)n / M, 1e-13);
         CHECK_NEAR(p.mse, 1 - (double)n / M, 1e-12);
         CHECK_NEAR(p.learnability, (double)n / M, 1e-13);
@@ -59,12 +59,13 @@ static void flat_spectrum(void **state) {
   CHECK_OK(ep_domain_sample(&d, &K, DBL_EPSILON));
   ep_measurement m;
   double L[M];
-  CHECK_OK(ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training){.train = 10}, 3, 1, 1e9));
+  CHECK_OK(
+      ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training_set){.train = 10}, 3, 1, 1e9));
   CHECK_NEAR(m.mse.mean, 0.75, 1e-12);
   CHECK_NEAR(m.learnability.mean, 0.25, 1e-12);
   CHECK_NEAR(m.sum.mean, 10, 1e-12);
   CHECK_NEAR(m.unseen_mse.mean, 1, 1e-12);
-  CHECK_OK(ep_domain_measure(&m, L, d, &(ep_target){0}, &(ep_training){.train = M}, 1, 1, 1e9));
+  CHECK_OK(ep_domain_measure(&m, L, d, &(ep_target){0}, &(ep_training_set){.train = M}, 1, 1, 1e9));
   for (int i = 0; i < M; i++) CHECK_NEAR(L[i], 1, 1e-12);
   ep_domain_free(d);
 }
@@ -110,16 +111,17 @@ static void least_squares(void **state) {
   const double value[] = {2, 1, 0}, count[] = {3, 7, 90}, inside[] = {1, 1, 0}, out[] = {1, 1, 0.5};
   const ep_spectrum s = {3, value, count, 100, 0};
   ep_prediction p;
-  CHECK_OK(ep_learn_predict(&p, NULL, &s, inside, &(ep_training){.train = 25, .variance = 0.3}));
+  CHECK_OK(
+      ep_learn_predict(&p, NULL, &s, inside, &(ep_training_set){.train = 25, .variance = 0.3}));
   CHECK_NEAR(p.mse, 0.3 * 25 / 15, 1e-13);
   CHECK_NEAR(p.clean_mse, 0.3 * 10 / 15, 1e-13);
   CHECK_NEAR(p.train_mse, 0.3 * 15 / 25, 1e-13); /* (1 - rank/n) sigma^2 */
   assert_true(isnan(p.unseen_mse));
-  CHECK_OK(ep_learn_predict(&p, NULL, &s, inside, &(ep_training){.train = 10}));
+  CHECK_OK(ep_learn_predict(&p, NULL, &s, inside, &(ep_training_set){.train = 10}));
   assert_true(p.mse == 0);
-  CHECK_OK(ep_learn_predict(&p, NULL, &s, out, &(ep_training){.train = 10}));
+  CHECK_OK(ep_learn_predict(&p, NULL, &s, out, &(ep_training_set){.train = 10}));
   assert_true(isinf(p.mse)); /* the peak at n = rank */
-  CHECK_OK(ep_learn_predict(&p, NULL, &s, out, &(ep_training){.train = 20}));
+  CHECK_OK(ep_learn_predict(&p, NULL, &s, out, &(ep_training_set){.train = 20}));
   CHECK_NEAR(p.mse, 1, 1e-13);
 }
 
@@ -141,7 +143,7 @@ static void sensitivity(void **state) {
         v[3] += (side ? 1e-6 : -1e-6) * value[i];
         ep_prediction p;
         CHECK_OK(ep_learn_predict(&p, L[side], &(ep_spectrum){4, v, c, 35, 0}, NULL,
-                                  &(ep_training){.train = 6, .ridge = ridges[r]}));
+                                  &(ep_training_set){.train = 6, .ridge = ridges[r]}));
       }
       for (int j = 0; j < 3; j++) {
         const int at = i == j ? 3 : j;
@@ -260,7 +262,7 @@ static void symmetric_measurement(void **state) {
         ep_measurement m, q;
         ep_target f = {0};
         if (columns) f.F = random_mat(EP_DOUBLE, t->levels, columns, 8);
-        const ep_training tr = {.train = 20, .ridge = 0.1 * ridge, .variance = 0.2 * ridge};
+        const ep_training_set tr = {.train = 20, .ridge = 0.1 * ridge, .variance = 0.2 * ridge};
         CHECK_OK(ep_domain_measure(&m, L, a, &f, &tr, 3, 11, 1e9));
         CHECK_OK(ep_domain_measure(&q, T, b, &f, &tr, 3, 11, 1e9));
         for (size_t i = 0; i < sizeof m / sizeof(ep_mean); i++) {
@@ -296,7 +298,7 @@ static void one_set_by_hand(void **state) {
   const double ridge = 0.05;
   ep_measurement m;
   CHECK_OK(ep_domain_measure(&m, NULL, b, &(ep_target){.F = F},
-                             &(ep_training){.train = 15, .ridge = ridge}, 1, 4, 1e9));
+                             &(ep_training_set){.train = 15, .ridge = ridge}, 1, 4, 1e9));
   double nearest = INFINITY;
   for (int out = 0; out < 16; out++) {
     double A[32 * 32], mse = 0, unseen = 0, train = 0, trace = 0, along = 0, y2 = 0;
@@ -356,8 +358,8 @@ static void no_free_lunch(void **state) {
       for (int n = 1; n <= 64; n += 21) {
         ep_measurement m;
         double T[64], sum = 0;
-        CHECK_OK(
-            ep_domain_measure(&m, T, d, &(ep_target){0}, &(ep_training){.train = n}, 4, 2, 1e9));
+        CHECK_OK(ep_domain_measure(&m, T, d, &(ep_target){0}, &(ep_training_set){.train = n}, 4, 2,
+                                   1e9));
         for (int j = 0; j < 64; j++) {
           sum += T[j];
           assert_true(T[j] > -1e-8 && T[j] < 1 + 1e-8);
@@ -379,7 +381,7 @@ static void no_free_lunch(void **state) {
 static void check_prediction(const ep_domain *d, int n, bool ridge) {
   const int degrees[] = {1, 2};
   const ep_target f = {.degree = degrees, .degrees = 2};
-  const ep_training t = {.train = n, .ridge = 0.1 * ridge, .variance = 0.25 * ridge};
+  const ep_training_set t = {.train = n, .ridge = 0.1 * ridge, .variance = 0.25 * ridge};
   double power[1024], L[1024], T[1024];
   ep_prediction p, q;
   ep_measurement m, w;
@@ -432,8 +434,9 @@ static void prediction_fails_without_rank(void **state) {
   for (int n = 32; n <= 128; n *= 2) {
     ep_prediction p;
     ep_measurement m;
-    CHECK_OK(ep_learn_predict(&p, NULL, ep_domain_spectrum(d), power, &(ep_training){.train = n}));
-    CHECK_OK(ep_domain_measure(&m, NULL, d, &f, &(ep_training){.train = n}, 60, 1, 1e9));
+    CHECK_OK(
+        ep_learn_predict(&p, NULL, ep_domain_spectrum(d), power, &(ep_training_set){.train = n}));
+    CHECK_OK(ep_domain_measure(&m, NULL, d, &f, &(ep_training_set){.train = n}, 60, 1, 1e9));
     if (n < 128) CHECK_NEAR(p.mse / m.mse.mean, 1, 0.1);
     else assert_true(m.rank.mean < 0.85 * n && m.mse.mean > 3 * p.mse);
     CHECK_NEAR(m.sum.mean, m.rank.mean, 1e-8);
@@ -459,8 +462,8 @@ static void a_million_points(void **state) {
     double *power = calloc((size_t)s->levels, sizeof *power);
     CHECK_OK(ep_domain_power(power, d, &f));
     assert_true(s->size == 1048576);
-    CHECK_OK(ep_learn_predict(&p, NULL, s, power, &(ep_training){.train = 100}));
-    CHECK_OK(ep_domain_measure(&m, NULL, d, &f, &(ep_training){.train = 100}, 2, 1, 1e9));
+    CHECK_OK(ep_learn_predict(&p, NULL, s, power, &(ep_training_set){.train = 100}));
+    CHECK_OK(ep_domain_measure(&m, NULL, d, &f, &(ep_training_set){.train = 100}, 2, 1, 1e9));
     CHECK_NEAR(m.sum.mean, 100, c == 0 ? 1e-6 : 1e-8);
     if (c)
       CHECK_NEAR(p.kappa / m.kappa.mean, 1,
@@ -499,14 +502,14 @@ static void refusals(void **state) {
   CHECK_STATUS(ep_domain_power(power, d, &(ep_target){.degree = twice, .degrees = 2}), EP_ERR_ARG);
   CHECK_STATUS(ep_domain_power(power, d, &(ep_target){.degree = &far, .degrees = 1}), EP_ERR_ARG);
   CHECK_STATUS(
-      ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training){.train = 2.5}, 1, 0, 1e9),
+      ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training_set){.train = 2.5}, 1, 0, 1e9),
       EP_ERR_ARG);
   CHECK_STATUS(
-      ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training){.train = 500}, 1, 0, 1e6),
+      ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training_set){.train = 500}, 1, 0, 1e6),
       EP_ERR_ARG);
-  CHECK_STATUS(
-      ep_domain_measure(&m, NULL, d, &(ep_target){.F = F}, &(ep_training){.train = 5}, 1, 0, 1e9),
-      EP_ERR_SHAPE);
+  CHECK_STATUS(ep_domain_measure(&m, NULL, d, &(ep_target){.F = F}, &(ep_training_set){.train = 5},
+                                 1, 0, 1e9),
+               EP_ERR_SHAPE);
   ep_domain_free(d);
   ep_mat_free(&F);
 }
@@ -521,7 +524,7 @@ static ep_status everything(ep_domain_kind kind) {
   EP_TRY(ep_domain_new(&d, kind, size[kind], &k));
   const ep_target f = {.degree = &degree, .degrees = 1};
   ep_status st = ep_domain_power(room, d, &f);
-  if (!st) st = ep_domain_measure(&m, room, d, &f, &(ep_training){.train = 4}, 1, 0, 1e9);
+  if (!st) st = ep_domain_measure(&m, room, d, &f, &(ep_training_set){.train = 4}, 1, 0, 1e9);
   ep_domain_free(d);
   return st;
 }
@@ -535,7 +538,7 @@ static ep_status everything_dense(void) {
   for (int i = 0; i < 36; i++) *ep_d(&K, i / 6, i % 6) = 1 + (i / 6 == i % 6 && i < 20);
   EP_TRY(ep_domain_sample(&d, &K, DBL_EPSILON));
   ep_status st =
-      ep_domain_measure(&m, room, d, &(ep_target){0}, &(ep_training){.train = 5}, 1, 0, 1e9);
+      ep_domain_measure(&m, room, d, &(ep_target){0}, &(ep_training_set){.train = 5}, 1, 0, 1e9);
   ep_domain_free(d);
   return st;
 }

@@ -80,7 +80,7 @@ typedef struct {
  * level; NAN for the sphere's degrees past 32. Errors are taken over the whole domain, or over 1,024 points drawn from a
  * larger one. Sets are drawn with the seed; at most `memory` bytes. */
 ep_status ep_domain_measure(ep_measurement *out, double *L, const ep_domain *d, const ep_target *f,
-                            const ep_training *t, int sets, uint64_t seed, double memory);
+                            const ep_training_set *t, int sets, uint64_t seed, double memory);
 
 /* D (M x M) = dT_jj/dlambda_i = (1{i=j} - lambda_j phi_j'K^{-1}phi_i) phi_i'K^{-1}phi_j in row i, column j, for the
  * training set index[0..n) of a sample with K(D,D) invertible; T (M) = T_jj, or NULL. */
