@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 EP    = build/release/eigenpair
 
-.PHONY: all help setup build demo test test-asan coverage install bench bench-peers format check-format \
+.PHONY: all help setup build demo test test-asan test-tsan coverage install bench bench-peers format check-format \
         check-layers check fuzz docs clean
 
 all: build
@@ -15,6 +15,7 @@ help:
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make test-tsan     several runs in one process under ThreadSanitizer"
 	@echo "make coverage      lines executed by the tests"
 	@echo "make fuzz          a minute of fuzzing for each parser"
 	@echo "make docs          runs every claim of the papers, writes docs/findings.md and docs/reproduce"
@@ -39,6 +40,13 @@ test-asan: setup
 	@cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
 	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS) -E claims; \
 	  status=$$?; tools/count.sh build/asan; exit $$status
+
+# several runs in one process. ThreadSanitizer does not know the OpenMP that OpenBLAS brings: what happens within libraries
+# that were built without it is left out, and nothing else.
+test-tsan: setup
+	@cmake --preset tsan >/dev/null
+	@cmake --build --preset tsan -j $(JOBS) --target unit_test_run -- --no-print-directory --quiet
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1 build/tsan/tests/unit_test_run
 
 coverage: setup
 	@cmake --preset coverage >/dev/null

@@ -22,10 +22,10 @@ static void fill_panel(vec *panel, const ep_mat *B, ptrdiff_t k0, ptrdiff_t dept
 }
 
 /* c <- alpha sum + beta c for one strip of a row */
-static void store(real *c, vec sum, real alpha, real beta, ptrdiff_t width) {
+static void store(real *c, const vec *sum, real alpha, real beta, ptrdiff_t width) {
   vec old = {0};
   if (beta != 0) memcpy(&old, c, (size_t)width * sizeof(real));
-  const vec now = alpha * sum + beta * old;
+  const vec now = alpha * *sum + beta * old;
   memcpy(c, &now, (size_t)width * sizeof(real));
 }
 
@@ -59,7 +59,7 @@ static inline __attribute__((always_inline)) void skinny(const ep_mat *C, double
         sum_rows(sum, transposed ? at(A, k, i) : at(A, i, k), stride, transposed ? A->ld : 1, panel,
                  depth);
         for (ptrdiff_t r = 0; r < n; r++)
-          store(at(C, i + r, j), sum[r], (real)alpha, k ? 1 : (real)beta, width);
+          store(at(C, i + r, j), &sum[r], (real)alpha, k ? 1 : (real)beta, width);
       }
     }
   }
