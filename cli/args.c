@@ -36,20 +36,27 @@ static ep_status unknown(const ep_option_group *groups, const char *name) {
               : EP_FAIL(EP_ERR_ARG, "no option --%s (see --help)", name);
 }
 
+/* --name, or the one letter of -k: where the name begins; NULL: no flag */
+static const char *flag_name(const char *word) {
+  if (strncmp(word, "--", 2) == 0) return word + 2;
+  return word[0] == '-' && word[1] >= 'a' && word[1] <= 'z' && !word[2] ? word + 1 : NULL;
+}
+
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count) {
   if (count) *count = 0;
   for (int i = 1; i < argc; i++) {
-    if (strncmp(argv[i], "--", 2) != 0) {
+    const char *flag = flag_name(argv[i]);
+    if (!flag) {
       EP_CHECK(count && *count < most, EP_ERR_ARG, "'%s' is not an option (options begin with --)",
                argv[i]);
       positional[(*count)++] = argv[i];
       continue;
     }
     char name[64];
-    const size_t length = strcspn(argv[i] + 2, "=");
-    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), argv[i] + 2);
-    const char *value = argv[i][2 + length] ? argv[i] + 2 + length + 1 : NULL;
+    const size_t length = strcspn(flag, "=");
+    snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), flag);
+    const char *value = flag[length] ? flag + length + 1 : NULL;
     const ep_option *row = NULL;
     const ep_option_group *g = groups;
     for (; g->table && !(row = ep_options_find(g->table, name)); g++) {}

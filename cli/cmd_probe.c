@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FILES_OPTIONS(X, S)                                                                        \
   X(S, TEXT, embedding, "", 0, 0, NULL, "the embedding (n, Z), as written by embed")               \
@@ -67,60 +66,16 @@ void help_probe(FILE *to) {
 
 /* ---- reading */
 
-static ep_status read_embedding(ep_mat *E, const setup_probe *s, const char *path) {
-  ep_array a;
-  EP_TRY(ep_array_read(&a, path));
-  const ep_precision own = a.dtype == EP_F32 || a.dtype == EP_U8 ? EP_SINGLE : EP_DOUBLE;
-  const ep_status st =
-      a.ndim < 1 || ep_array_count(&a) == 0
-          ? EP_FAIL(EP_ERR_INPUT, "%s: holds no points", path)
-          : ep_array_to_matrix(E, &a, NULL, a.shape[0], 1,
-                               s->own_precision ? ep_run_precision(&s->run) : own, path);
-  ep_array_free(&a);
-  return st;
-}
-
-/* A file (or a member of an .npz) holds labels; anything else names a data set. */
-static bool is_label_file(const char *name) {
-  struct stat info;
-  return stat(name, &info) == 0 ? !S_ISDIR(info.st_mode) : strstr(name, ".npz:") != NULL;
-}
-
-static ep_status labels_of_set(int **labels, ptrdiff_t *n, const char *name,
-                               const ep_run_config *run) {
-  static ep_data_config config;
-  ep_dataset set;
-  ep_options_default(ep_data_options, &config);
-  snprintf(config.data, sizeof config.data, "%s", name);
-  EP_TRY(ep_dataset_load(&set, &config, run));
-  *n = set.X.rows;
-  *labels = set.labels;
-  set.labels = NULL;
-  ep_dataset_free(&set);
-  EP_CHECK(*labels, EP_ERR_INPUT, "%s has no labels", name);
-  return EP_OK;
-}
-
-static ep_status read_labels(int **labels, const setup_probe *s, const char *name, const ep_mat *E,
-                             const char *embedding) {
-  ptrdiff_t n;
-  EP_TRY(is_label_file(name) ? ep_labels_read(labels, &n, name)
-                             : labels_of_set(labels, &n, name, &s->run));
-  EP_CHECK(n == E->rows, EP_ERR_SHAPE, "%s: %td labels for the %td points of %s", name, n, E->rows,
-           embedding);
-  return EP_OK;
-}
-
 static ep_status read_all(probe_work *w, const setup_probe *s) {
   const files_config *f = &s->files;
-  EP_TRY(read_embedding(&w->E, s, f->embedding));
-  if (*f->labels) EP_TRY(read_labels(&w->labels, s, f->labels, &w->E, f->embedding));
-  if (*f->positives) EP_TRY(read_embedding(&w->positives, s, f->positives));
+  EP_TRY(read_embedding(&w->E, f->embedding, s->own_precision, &s->run));
+  if (*f->labels) EP_TRY(read_labels(&w->labels, f->labels, 0, &w->E, f->embedding, &s->run));
+  if (*f->positives) EP_TRY(read_embedding(&w->positives, f->positives, s->own_precision, &s->run));
   if (!*f->test_embedding) return EP_OK;
-  EP_TRY(read_embedding(&w->test, s, f->test_embedding));
+  EP_TRY(read_embedding(&w->test, f->test_embedding, s->own_precision, &s->run));
   EP_CHECK(w->test.cols == w->E.cols, EP_ERR_SHAPE, "%s has %td dimensions, %s has %td",
            f->test_embedding, w->test.cols, f->embedding, w->E.cols);
-  return read_labels(&w->test_labels, s, f->test_labels, &w->test, f->test_embedding);
+  return read_labels(&w->test_labels, f->test_labels, 0, &w->test, f->test_embedding, &s->run);
 }
 
 static ep_status check_files(const setup_probe *s, bool probe_given) {

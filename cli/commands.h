@@ -37,9 +37,21 @@ ep_status cmd_learnability(int argc, char **argv);
 void help_learnability(FILE *to);
 ep_status cmd_optima(int argc, char **argv);
 void help_optima(FILE *to);
+ep_status cmd_neighbours(int argc, char **argv);
+void help_neighbours(FILE *to);
+ep_status cmd_explore(int argc, char **argv);
+void help_explore(FILE *to);
 ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
 ep_status data_fetch(const char *name, bool json);
+
+/* ---- embedding.c */
+
+/* In the precision it is stored in; own_precision: in that of the run. */
+ep_status read_embedding(ep_mat *E, const char *path, bool own_precision, const ep_run_config *run);
+/* A label for every row of E, from a file or a data set by name (samples: drawn as --samples does; 0: all). */
+ep_status read_labels(int **labels, const char *name, long samples, const ep_mat *E,
+                      const char *embedding, const ep_run_config *run);
 
 /* ---- args.c: flags of any number of tables */
 
@@ -51,7 +63,7 @@ typedef struct {
 } cli_config;
 extern const ep_option cli_options[];
 
-/* Reads `--flag value`, `--flag=value` and flags without a value into the groups. Words that are no
+/* Reads `--flag value`, `--flag=value` and flags without a value into the groups; `-k` is `--k`. Words that are no
  * flags go to positional (at most `most` of them). */
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count);

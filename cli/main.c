@@ -13,6 +13,7 @@ static const command commands[] = {
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
     {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
      help_probe},
+    {"neighbours", "the nearest points of an embedding, exactly", cmd_neighbours, help_neighbours},
     {"report", "make the report page of a saved document again", cmd_report, help_report},
     {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
      cmd_dynamics, help_dynamics},

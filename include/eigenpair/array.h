@@ -41,6 +41,8 @@ ep_status ep_array_to_matrix(ep_mat *X, const ep_array *a, const ptrdiff_t *rows
 /* Writers: the file appears whole or not at all. */
 ep_status ep_npy_write(const char *path, const ep_mat *A); /* '<f4' or '<f8', 2-d, version 1 */
 ep_status ep_npy_write_labels(const char *path, const int *labels, ptrdiff_t n); /* '<i4' */
+ep_status ep_npy_write_indices(const char *path, const ptrdiff_t *index, ptrdiff_t rows,
+                               ptrdiff_t cols); /* '<i8', 2-d */
 /* Bytes as IDX with the given shape, gzipped if the path ends in .gz. */
 ep_status ep_idx_write(const char *path, const uint8_t *data, int ndim, const ptrdiff_t *shape);
 

@@ -16,6 +16,7 @@
 #include <eigenpair/linear.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
+#include <eigenpair/neighbours.h>
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
 #include <eigenpair/optima.h>

@@ -343,3 +343,16 @@ ep_status ep_npy_write_labels(const char *path, const int *labels, ptrdiff_t n) 
   if (n > 0) fwrite(labels, sizeof *labels, (size_t)n, f.stream);
   return ep_file_commit(&f);
 }
+
+ep_status ep_npy_write_indices(const char *path, const ptrdiff_t *index, ptrdiff_t rows,
+                               ptrdiff_t cols) {
+  _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as '<i8'");
+  ep_file f;
+  char head[EP_NPY_HEADER];
+  const ptrdiff_t shape[] = {rows, cols};
+  const size_t length = ep_npy_header(head, "<i8", 2, shape);
+  EP_TRY(ep_file_open(&f, path));
+  fwrite(head, 1, length, f.stream);
+  fwrite(index, sizeof *index, (size_t)(rows * cols), f.stream);
+  return ep_file_commit(&f);
+}

@@ -97,7 +97,7 @@ static ep_status uniformity(ep_metrics *out, ep_work *work, const ep_mat *E, ptr
   EP_TRY(ep_work_get(work, &k.length2, m, sizeof *k.length2));
   EP_TRY(ep_work_get(work, &k.sum, m, sizeof *k.sum));
   EP_TRY(lengths(k.length2, work, &rows));
-  EP_TRY(ep_tiles(&rows, &rows, add_tile, &k, "uniformity"));
+  EP_TRY(ep_tiles(&rows, &rows, EP_COSINE, add_tile, &k, "uniformity"));
   finish_uniformity(out, k.sum, m, n);
   return EP_OK;
 }

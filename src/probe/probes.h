@@ -2,7 +2,9 @@
 /* What the probes share: parts of labelled points, linear scores, cosines in tiles. */
 #include "spectral/rows.h"
 
+#include <eigenpair/neighbours.h>
 #include <eigenpair/probe.h>
+#include <stdint.h>
 
 /* Points and the numbers of their classes (-1: a class no training point has). */
 typedef struct {
@@ -46,12 +48,36 @@ ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W);
 /* block (m x Z+1) = rows first .. with a 1 behind them */
 void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first);
 
-/* ---- tiles.c: u_i'v_j of normalised rows, never all of them at once */
+/* ---- tiles.c: how near all rows of A and B are, never all pairs at once */
 
-/* S (m x l) = similarities of rows row .. row + m - 1 of A with rows col .. col + l - 1 of B. For one row the calls come
- * with rising col and never at the same time; for different rows they may. */
+/* S (m x l): rows row .. row + m - 1 of A with rows col .. col + l - 1 of B,
+ *
+ *   cosine     a'b / (|a| |b|), 0 where one of them is zero
+ *   euclidean  a'b - |b|^2 / 2, which for one a falls with |a - b|
+ *
+ * For one row the calls come with rising col and never at the same time; for different rows they may. */
 typedef void ep_tile_fn(void *user, const ep_mat *S, ptrdiff_t row, ptrdiff_t col);
-ep_status ep_tiles(const ep_rows *A, const ep_rows *B, ep_tile_fn *use, void *user,
-                   const char *what);
+ep_status ep_tiles(const ep_rows *A, const ep_rows *B, ep_metric metric, ep_tile_fn *use,
+                   void *user, const char *what);
+double ep_tiles_bytes(ptrdiff_t dimensions); /* scratch of ep_tiles */
 /* rows first .. of `rows`, each divided by its length; zero stays zero */
 void ep_unit_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first);
+
+/* ---- neighbours.c */
+
+/* The k nearest of every row of A among B by the tiles' numbers, nearest first; of equal ones the first. Row i of A is row
+ * own[i] of B and no neighbour of itself (own NULL: it is none of them). closeness and who (A->count x k) are work's. */
+typedef struct {
+  ptrdiff_t k;
+  const ptrdiff_t *own;
+  double *closeness;
+  ptrdiff_t *who;
+} ep_nearest;
+ep_status ep_nearest_find(ep_nearest *n, ep_work *work, const ep_rows *A, const ep_rows *B,
+                          ep_metric metric, const char *what);
+
+/* ---- clusters.c */
+
+/* class[i] of row i by k-means, the largest class first; cosine: of rows on the unit sphere */
+ep_status ep_clusters(int *class, const ep_mat *E, ptrdiff_t clusters, ep_metric metric,
+                      uint64_t seed);

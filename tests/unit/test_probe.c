@@ -138,7 +138,7 @@ static void tiles(void **state) {
   ep_mat X = random_mat(EP_SINGLE, A, 3, 1), Y = random_mat(EP_DOUBLE, B, 3, 2);
   const ep_rows rx = ep_rows_all(&X), ry = ep_rows_all(&Y);
   seen s = {ep_alloc(A, sizeof *s.next), ep_alloc(A, sizeof *s.sum)};
-  CHECK_OK(ep_tiles(&rx, &ry, see, &s, "test"));
+  CHECK_OK(ep_tiles(&rx, &ry, EP_COSINE, see, &s, "test"));
   for (ptrdiff_t i = 0; i < A; i += 97) {
     double sum = 0;
     for (ptrdiff_t j = 0; j < B; j++) {
@@ -471,6 +471,9 @@ static ep_status everything(const ep_labelled *train, const ep_mat *positives) {
     ep_probe_result_free(&r);
   }
   metrics.uniformity_points = 100;
+  ptrdiff_t who[300 * 3];
+  for (int i = 0; ep_metric_name(i); i++)
+    EP_TRY(ep_neighbours(NULL, who, NULL, NULL, train->X, 3, (ep_metric)i));
   return ep_metrics_of(&m, train->X, positives, &metrics, &run);
 }
 
