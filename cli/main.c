@@ -14,6 +14,8 @@ static const command commands[] = {
     {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
      help_probe},
     {"neighbours", "the nearest points of an embedding, exactly", cmd_neighbours, help_neighbours},
+    {"explore", "look at an embedding: one page with maps, neighbours, scores, doubtful labels",
+     cmd_explore, help_explore},
     {"report", "make the report page of a saved document again", cmd_report, help_report},
     {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
      cmd_dynamics, help_dynamics},

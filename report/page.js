@@ -1,4 +1,5 @@
 // The document in the page -> what a reader sees. Text enters as text, never as HTML.
+import { button, choice, copy, el, save } from './dom.js';
 import { COLUMNS, csv, number, panels, rows, specOf, svg, viewOf } from './figures.js';
 
 export { csv, svg }; // for render.mjs
@@ -11,16 +12,6 @@ const PAGE = {
   colours: Array.from({ length: 10 }, (_, i) => `var(--c${i})`),
 };
 const MOST_ROWS = 500; // of a figure's numbers in the page; all of them are in the CSV
-
-function el(tag, attributes, ...children) {
-  const e = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name.startsWith('on')) e.addEventListener(name.slice(2), value);
-    else if (value !== null && value !== undefined) e.setAttribute(name, value);
-  }
-  e.append(...children.flat(Infinity).filter((c) => c !== null && c !== undefined));
-  return e;
-}
 
 // ---- words
 
@@ -114,44 +105,6 @@ function table({ title, columns, rows: lines }) {
       ),
     ),
   );
-}
-
-// ---- controls
-
-// Radio buttons as one bar: mouse, touch and arrow keys come with them.
-function choice(legend, name, options, chosen, act) {
-  return el(
-    'fieldset',
-    { class: 'choice' },
-    el('legend', null, legend),
-    options.map((option) => {
-      const input = el('input', { type: 'radio', name, value: option, onchange: () => act(option) });
-      input.checked = option === chosen;
-      return el('label', null, input, el('span', null, option));
-    }),
-  );
-}
-
-function save(name, type, text) {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  el('a', { href: url, download: name }).click();
-  setTimeout(() => URL.revokeObjectURL(url), 10000);
-}
-
-const button = (text, label, act) => el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
-
-async function copy(text, status) {
-  try {
-    await navigator.clipboard.writeText(text);
-  } catch {
-    // not everywhere allowed: leave it selected
-    getSelection().selectAllChildren(document.getElementById('command-line'));
-    document.execCommand('copy');
-  }
-  status.textContent = 'Copied.';
-  setTimeout(() => {
-    status.textContent = '';
-  }, 3000);
 }
 
 // ---- figures

@@ -3,6 +3,7 @@
 #include "core/file.h"
 #include "report/draw.h"
 #include "report/markdown.h"
+#include "report/page.h"
 
 #include <eigenpair/report.h>
 #include <eigenpair/run.h>
@@ -24,28 +25,9 @@ static ep_status path_in(char out[1024], const char *folder, const char *name, c
   return EP_OK;
 }
 
-/* JSON inside a page: `<` stands only within texts, and written so it can never end the element. */
-static int put_in_page(const char *text, size_t size, void *stream) {
-  while (size > 0) {
-    const char *mark = memchr(text, '<', size);
-    const size_t plain = mark ? (size_t)(mark - text) : size;
-    fwrite(text, 1, plain, stream);
-    if (mark) fputs("\\u003c", stream);
-    text += plain + !!mark;
-    size -= plain + !!mark;
-  }
-  return 0; /* the file sees to errors when it is closed */
-}
-
 static int put_in_file(const char *text, size_t size, void *stream) {
   fwrite(text, 1, size, stream);
   return 0;
-}
-
-static ep_status dump(ep_file *f, const json_t *value, json_dump_callback_t put, size_t flags) {
-  if (json_dump_callback(value, put, f->stream, JSON_REAL_PRECISION(17) | flags) == 0) return EP_OK;
-  ep_file_discard(f);
-  return EP_FAIL(EP_ERR_NOMEM, "%s: no memory to write it", f->path);
 }
 
 static ep_status write_json(const char *folder, const char *name, const json_t *value) {
@@ -53,19 +35,11 @@ static ep_status write_json(const char *folder, const char *name, const json_t *
   ep_file f;
   EP_TRY(path_in(path, folder, name, ""));
   EP_TRY(ep_file_open(&f, path));
-  EP_TRY(dump(&f, value, put_in_file, JSON_INDENT(1)));
+  if (json_dump_callback(value, put_in_file, f.stream, JSON_REAL_PRECISION(17) | JSON_INDENT(1))) {
+    ep_file_discard(&f);
+    return EP_FAIL(EP_ERR_NOMEM, "%s: no memory to write it", path);
+  }
   fputc('\n', f.stream);
-  return ep_file_commit(&f);
-}
-
-static ep_status write_page(const char *path, const json_t *document) {
-  static const char mark[] = "@DOCUMENT@";
-  const char *page = (const char *)ep_report_page, *place = strstr(page, mark);
-  ep_file f;
-  EP_TRY(ep_file_open(&f, path));
-  fwrite(page, 1, (size_t)(place - page), f.stream);
-  EP_TRY(dump(&f, document, put_in_page, JSON_COMPACT));
-  fputs(place + strlen(mark), f.stream);
   return ep_file_commit(&f);
 }
 
@@ -96,7 +70,7 @@ ep_status ep_report_write(const char *folder, const json_t *document) {
   EP_TRY(write_json(folder, "result.json", json_object_get(document, "result")));
   EP_TRY(write_json(folder, "document.json", document));
   if (ep_report_has_page()) {
-    EP_TRY(write_page(page, document));
+    EP_TRY(ep_page_write(page, (const unsigned char *)ep_report_page, document));
     EP_TRY(ep_run_step("drawing", 0, 1));
     EP_TRY(ep_report_draw(page, figures));
   }

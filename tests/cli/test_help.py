@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "report", "dynamics", "learnability", "optima", "reproduce", "data"]
+COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "optima", "reproduce", "data"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -44,6 +44,11 @@ DEFAULTS = {
     "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "cost": "0.01",
               "tolerance": "1e-4", "iterations": "1000", "neighbours": "20", "temperature": "0.07",
               "uniformity-points": "10000", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+    "neighbours": {"k": "10", "metric": "cosine", "out": "neighbours.npy", "seed": "0", "precision": "single", "threads": "0",
+                   "memory": "0"},
+    "explore": {"out": "map.html", "metric": "cosine", "neighbours": "10", "clusters": "0", "steps": "400",
+                "probe": "linear,knn", "samples": "0", "scale": "auto", "seed": "0", "precision": "single",
+                "threads": "0", "memory": "0"},
     "report": {"out": "report"},
     "reproduce": {"out": "reproduce", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
@@ -56,6 +61,8 @@ OTHERS = {
     "compare": "test data labels image pairs augment anchors positives negatives input-scale init frozen json progress",
     "ntk": "data data2 labels image drift explain input-scale init json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
+    "neighbours": "embedding query distances json progress",
+    "explore": "embedding images text colour data labels image json progress",
     "report": "json progress",
     "reproduce": "quick paper list json progress",
     "dynamics": "times compare matrix q0 trajectory basis embed report data labels image pairs augment anchors positives "

@@ -1,0 +1,264 @@
+#include "commands.h"
+#include "core/file.h"
+#include "core/mem.h"
+#include "report/pack.h"
+#include "study/explore.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LOOK_OPTIONS(X, S)                                                                        \
+  X(S, TEXT, embedding, "", 0, 0, NULL, "the embedding (n, Z): .npy, .npz, CSV; ours or not")     \
+  X(S, FLAG, images, NULL, 0, 0, NULL, "the data are images: show them")                          \
+  X(S, TEXT, text, "", 0, 0, NULL, "file with a line of text for each point, to show and search") \
+  X(S, TEXT, colour, "", 0, 0, NULL,                                                              \
+    "further numbers to colour by (n, c), such as a CSV with a header")                           \
+  X(S, TEXT, out, "map.html", 0, 0, NULL, "the page, complete in one file")
+typedef struct {
+  LOOK_OPTIONS(EP_OPT_FIELD, )
+} look_config;
+static const ep_option look_options[] = {LOOK_OPTIONS(EP_OPT_ROW, look_config){0}};
+
+typedef struct {
+  look_config look;
+  ep_data_config data;
+  ep_explore_config explore;
+  ep_run_config run;
+  cli_config cli;
+  bool own_precision;
+} setup_explore;
+
+enum { GROUPS = 6, MOST_TABLE = 32 }; /* columns of a table that become colours */
+
+static void groups_of(ep_option_group groups[GROUPS], setup_explore *s) {
+  const ep_option_group all[GROUPS] = {{"Page", look_options, &s->look},
+                                       {"Data", ep_data_options, &s->data},
+                                       {"What is measured", ep_explore_options, &s->explore},
+                                       {"Run", ep_run_options, &s->run},
+                                       {"Output", cli_options, &s->cli},
+                                       {0}};
+  memcpy(groups, all, sizeof all);
+}
+
+void help_explore(FILE *to) {
+  static setup_explore s;
+  ep_option_group groups[GROUPS];
+  groups_of(groups, &s);
+  fprintf(to,
+          "\n  eigenpair embed --model model.npz --data digits --out e.npy\n"
+          "  eigenpair explore --embedding e.npy --data digits --images --out map.html\n"
+          "  eigenpair explore --embedding vectors.npy --labels y.npy --text words.txt\n\n"
+          "One page that needs no network: maps (PCA, spectral, neighbours) coloured by label, "
+          "cluster or any column,\nneighbours of a point in the data and in the embedding, scores, "
+          "probes, doubtful labels; search, selection as CSV.\nAt most 100,000 points. --data are "
+          "the points that were embedded, in the same order (the same --samples and --seed);\n"
+          "their labels are used where --labels says nothing else.\n");
+  args_help(groups, to);
+}
+
+/* ---- reading */
+
+static ep_status read_data(ep_explore_input *in, ep_dataset *set, const setup_explore *s) {
+  static ep_data_config config;
+  config = s->data;
+  EP_CHECK(config.data[0] || !s->look.images, EP_ERR_ARG, "--images needs --data");
+  EP_CHECK(config.data[0] || !config.samples, EP_ERR_ARG, "--samples goes with --data");
+  if (!config.data[0]) return EP_OK;
+  config.labels[0] = '\0'; /* read by themselves */
+  EP_TRY(ep_dataset_load(set, &config, &s->run));
+  EP_CHECK(set->X.rows == in->E.rows, EP_ERR_SHAPE,
+           "%s has %td points, %s has %td: the data must be those that were embedded",
+           s->look.embedding, in->E.rows, config.data, set->X.rows);
+  EP_CHECK(!s->look.images || set->shape.height > 0, EP_ERR_ARG,
+           "--images: %s does not say how its rows are images; say it with --image HxW",
+           config.data);
+  if (s->look.images) EP_TRY(ep_pack_pictures(&in->pictures, &set->X, set->shape));
+  if (ep_dataset_is_unit(set, &config)) ep_scale_to_unit(&set->X);
+  in->X = set->X;
+  return EP_OK;
+}
+
+/* the next line of the text, without its end; NULL: none is left */
+static char *next_line(char **rest) {
+  char *line = strsep(rest, "\n");
+  if (!line || (!*rest && !*line)) return NULL; /* what follows the last end is no line */
+  const size_t n = strlen(line);
+  if (n && line[n - 1] == '\r') line[n - 1] = '\0';
+  return line;
+}
+
+static ep_status add_lines(json_t *lines, char *text, const char *path) {
+  for (char *rest = text, *line; (line = next_line(&rest));)
+    EP_CHECK(json_array_append_new(lines, json_string(line)) == 0, EP_ERR_INPUT,
+             "%s: line %zu is not UTF-8", path, json_array_size(lines) + 1);
+  return EP_OK;
+}
+
+static ep_status read_text(ep_explore_input *in, const char *path) {
+  unsigned char *bytes;
+  size_t size;
+  if (!*path) return EP_OK;
+  EP_TRY(ep_file_read(&bytes, &size, path));
+  in->text = json_array();
+  const ep_status st = add_lines(in->text, (char *)bytes, path);
+  ep_release(bytes);
+  EP_TRY(st);
+  EP_CHECK((ptrdiff_t)json_array_size(in->text) == in->E.rows, EP_ERR_SHAPE,
+           "%s: %zu lines for %td points", path, json_array_size(in->text), in->E.rows);
+  return EP_OK;
+}
+
+/* ---- names of columns: the first line of a table, where it has a word for each and is no row of numbers */
+
+static void trim(char **field) {
+  while (isspace((unsigned char)**field) || **field == '"') ++*field;
+  for (size_t n = strlen(*field);
+       n && (isspace((unsigned char)(*field)[n - 1]) || (*field)[n - 1] == '"'); n--)
+    (*field)[n - 1] = '\0';
+}
+
+static json_t *header(char *line) {
+  json_t *names = json_array();
+  for (char *rest = line, *field; (field = strsep(&rest, ",;\t"));) {
+    char *end;
+    trim(&field);
+    (void)strtod(field, &end);
+    json_t *name = *field && *end ? json_string(field) : NULL;
+    if (name) json_array_append_new(names, name);
+  }
+  return names;
+}
+
+static ep_status column_titles(json_t **out, const char *path, const char *what, ptrdiff_t count) {
+  char line[4096] = "";
+  FILE *f = fopen(path, "r");
+  if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
+  if (f) fclose(f);
+  if (line[0] == '\x93' || strncmp(line, "PK", 2) == 0) line[0] = '\0'; /* .npy, .npz */
+  *out = header(line);
+  if ((ptrdiff_t)json_array_size(*out) == count) return EP_OK;
+  json_array_clear(*out);
+  for (ptrdiff_t c = 0; c < count; c++)
+    EP_CHECK(json_array_append_new(*out, json_sprintf("%s %td", what, c + 1)) == 0, EP_ERR_NOMEM,
+             "no memory for the names of columns");
+  return EP_OK;
+}
+
+/* --colour, or the data themselves where they are a small table */
+static ep_status read_columns(ep_explore_input *in, json_t **titles, const setup_explore *s,
+                              const ep_dataset *set) {
+  const char *path = s->look.colour;
+  if (*path) {
+    EP_TRY(read_embedding(&in->columns, path, false, &s->run));
+    EP_CHECK(in->columns.rows == in->E.rows, EP_ERR_SHAPE, "%s: %td rows for %td points", path,
+             in->columns.rows, in->E.rows);
+  } else if (set->X.data && set->shape.height == 0 && set->X.cols <= MOST_TABLE) {
+    EP_TRY(ep_mat_new(&in->columns, set->X.prec, set->X.rows, set->X.cols));
+    ep_mat_copy(&in->columns, &set->X);
+  } else return EP_OK;
+  EP_TRY(column_titles(titles, *path ? path : s->data.data, *path ? "column" : "data",
+                       in->columns.cols));
+  in->titles = *titles;
+  return EP_OK;
+}
+
+/* ---- results */
+
+static void print_probes(const json_t *result) {
+  size_t i;
+  json_t *p, *list = json_object_get(result, "probes");
+  json_array_foreach(list, i, p) {
+    printf("%s%s %.1f %%", i ? ", " : "probes       ",
+           json_string_value(json_object_get(p, "probe")),
+           100 * json_real_value(json_object_get(p, "accuracy")));
+    if (json_object_get(p, "raw"))
+      printf(" (raw %.1f %%)", 100 * json_real_value(json_object_get(p, "raw")));
+  }
+  if (json_array_size(list)) printf("\n");
+}
+
+static void print_result(const json_t *result, const char *out, const setup_explore *s) {
+  const json_t *scores = json_object_get(result, "scores"), *x;
+  printf("embedding    ");
+  print_count(stdout, (double)json_integer_value(json_object_get(result, "points")));
+  printf(" points in %lld dimensions: %s\n",
+         (long long)json_integer_value(json_object_get(result, "dimensions")), s->look.embedding);
+  printf("scores       RankMe %.4g, effective rank %.4g, uniformity %.3f\n",
+         json_number_value(json_object_get(scores, "rankme")),
+         json_number_value(json_object_get(scores, "effective_rank")),
+         json_number_value(json_object_get(scores, "uniformity")));
+  if ((x = json_object_get(result, "neighbours_kept")))
+    printf("neighbours   %.0f %% of those in the data are kept\n", 100 * json_real_value(x));
+  print_probes(result);
+  if ((x = json_object_get(result, "doubtful_labels")))
+    printf("labels       %lld that most neighbours contradict\n", (long long)json_integer_value(x));
+  printf("page         %s\n", out);
+}
+
+static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc, char **argv) {
+  static char line[4096];
+  json_t *config = json_object();
+  ep_option_group groups[GROUPS];
+  groups_of(groups, s);
+  for (const ep_option_group *g = groups; g->table != cli_options; g++)
+    EP_TRY(ep_options_to_json(config, g->table, g->config));
+  command_line(line, argc, argv);
+  json_object_set_new(page, "command", json_string(line));
+  json_object_set_new(page, "version", json_string(ep_version()));
+  json_object_set_new(page, "config", config);
+  EP_TRY(ep_explore_write(s->look.out, page));
+  terminal_clear();
+  if (!s->cli.json) return print_result(result, s->look.out, s), EP_OK;
+  json_object_set_new(result, "page", json_string(s->look.out));
+  json_object_set(result, "config", config);
+  json_object_set_new(result, "peak_memory", json_real((double)ep_memory_peak()));
+  json_object_set_new(result, "version", json_string(ep_version()));
+  json_object_set_new(result, "machine", machine_json());
+  return print_json(json_incref(result));
+}
+
+static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, int **labels,
+                      json_t **titles, int argc, char **argv) {
+  json_t *page, *result;
+  EP_TRY(read_embedding(&in->E, s->look.embedding, s->own_precision, &s->run));
+  EP_TRY(read_data(in, set, s));
+  if (s->data.labels[0])
+    EP_TRY(
+        read_labels(labels, s->data.labels, s->data.samples, &in->E, s->look.embedding, &s->run));
+  in->labels = *labels ? *labels : set->labels;
+  EP_TRY(read_text(in, s->look.text));
+  EP_TRY(read_columns(in, titles, s, set));
+  EP_TRY(ep_explore(&page, &result, in, &s->explore, &s->run));
+  const ep_status st = finish(page, result, s, argc, argv);
+  json_decref(page);
+  json_decref(result);
+  return st;
+}
+
+ep_status cmd_explore(int argc, char **argv) {
+  static setup_explore s;
+  ep_option_group groups[GROUPS];
+  ep_dataset set = {0};
+  int *labels = NULL;
+  json_t *titles = NULL;
+  groups_of(groups, &s);
+  for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
+  EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
+  s.own_precision = args_peek(argc, argv, "--precision") != NULL;
+  EP_CHECK(s.look.embedding[0], EP_ERR_ARG, "give --embedding FILE");
+  EP_TRY(ep_explore_check());
+  const char *const outputs[] = {s.look.out, NULL};
+  EP_TRY(check_outputs(outputs));
+  EP_TRY(work_begin(&s.run, s.cli.progress));
+  ep_explore_input in = {.name = s.look.embedding};
+  const ep_status st = work(&s, &in, &set, &labels, &titles, argc, argv);
+  json_decref(in.pictures);
+  json_decref(in.text);
+  json_decref(titles);
+  ep_mat_free(&in.E);
+  ep_mat_free(&in.columns);
+  ep_dataset_free(&set);
+  ep_labels_free(labels);
+  return st;
+}

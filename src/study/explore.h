@@ -1,0 +1,39 @@
+#pragma once
+/* A page to look at an embedding: what it shows is measured here, how it is shown is report/explore.js. */
+#include <eigenpair/augment.h>
+#include <eigenpair/neighbours.h>
+#include <eigenpair/probe.h>
+
+enum { EP_EXPLORE_POINTS = 100000 }; /* that a page holds */
+
+#define EP_EXPLORE_OPTIONS(X, S)                                                                  \
+  X(S, NAME, metric, "cosine", 0, 0, ep_metric_name,                                              \
+    "how near points are, in the embedding and in the data")                                      \
+  X(S, INT, neighbours, "10", 1, 100, NULL, "neighbours of a point that are shown and that vote") \
+  X(S, INT, clusters, "0", 0, 1000, NULL,                                                         \
+    "clusters by k-means; 0: one a label, 10 without labels")                                     \
+  X(S, INT, steps, "400", 1, 100000, NULL, "steps of the neighbour map")                          \
+  X(S, TEXT, probe, "linear,knn", 0, 0, NULL, "probes, where there are labels; or none")
+typedef struct {
+  EP_EXPLORE_OPTIONS(EP_OPT_FIELD, )
+} ep_explore_config;
+extern const ep_option ep_explore_options[];
+
+/* All of it the caller's. */
+typedef struct {
+  const char *name;     /* of the embedding */
+  ep_mat E;             /* (n, Z) */
+  ep_mat X;             /* (n, D): the data, row by row; no data: none */
+  const int *labels;    /* (n) or NULL */
+  json_t *pictures;     /* ep_pack_pictures, or NULL */
+  json_t *text;         /* n texts, or NULL */
+  ep_mat columns;       /* (n, c): further numbers to colour by; no data: none */
+  const json_t *titles; /* c texts, of the columns */
+} ep_explore_input;
+
+/* *page: what the page shows; *result: its numbers without the points. Both are the caller's. */
+ep_status ep_explore(json_t **page, json_t **result, const ep_explore_input *input,
+                     const ep_explore_config *config, const ep_run_config *run);
+/* Has this build the page? */
+ep_status ep_explore_check(void);
+ep_status ep_explore_write(const char *path, const json_t *page);
