@@ -88,7 +88,7 @@ export function probes(d) {
     el(
       'p',
       null,
-      `Accuracy of simple classifiers on ${count(list[0].test_points)} points held out, in the embedding${raw ? ' and in the data as they are' : ''}.`,
+      `Accuracy of simple classifiers made from ${count(list[0].train_points)} points, on ${count(list[0].test_points)} others, in the embedding${raw ? ' and in the data as they are' : ''}.`,
     ),
     table(['probe', 'embedding', ...(raw ? ['raw data', 'gain (points)'] : [])], rows),
   );

@@ -5,6 +5,7 @@
 #include "spectral/graph.h"
 
 #include <eigenpair/eigen.h>
+#include <eigenpair/random.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -361,18 +362,49 @@ static ep_status add_scores(explore *x) {
   return set(x->result, "scores", scores);
 }
 
-static ep_status add_probe(explore *x, json_t *list, const char *name) {
-  const ep_mat *spaces[] = {&x->in->E, x->in->X.data ? &x->in->X : NULL};
+/* Points for the probes: all, or a draw, in the embedding and in the data. */
+typedef struct {
+  ep_mat space[2]; /* no data: none */
+  int *labels;
+} drawn;
+
+static ep_status draw(drawn *out, explore *x) {
+  const ptrdiff_t m = x->n < x->config->probe_points ? x->n : x->config->probe_points;
+  const ep_mat *from[] = {&x->in->E, &x->in->X};
+  ptrdiff_t *order;
+  EP_TRY(ep_work_get(x->work, &order, x->n, sizeof *order));
+  EP_TRY(ep_work_get(x->work, &out->labels, m, sizeof *out->labels));
+  ep_random r = ep_random_new((uint64_t)x->run->seed, EP_STREAM_MAP, UINT32_MAX);
+  if (m < x->n) ep_random_permutation(&r, order, x->n);
+  else
+    for (ptrdiff_t i = 0; i < m; i++) order[i] = i;
+  for (ptrdiff_t i = 0; i < m; i++) out->labels[i] = x->in->labels[order[i]];
+  for (int s = 0; s < 2; s++) {
+    out->space[s] = *from[s];
+    if (m == x->n || !from[s]->data) continue;
+    EP_TRY(ep_work_mat(x->work, &out->space[s], from[s]->prec, m, from[s]->cols));
+    for (ptrdiff_t i = 0; i < m; i++) {
+      const ep_mat to = ep_mat_rows(&out->space[s], i, 1), row = ep_mat_rows(from[s], order[i], 1);
+      ep_mat_copy(&to, &row);
+    }
+  }
+  return EP_OK;
+}
+
+static ep_status add_probe(explore *x, json_t *list, const char *name, const drawn *d) {
   static ep_probe_config config;
   ep_probe_result r;
   json_t *entry = json_pack("{s:s}", "probe", name);
   EP_TRY(append(list, entry));
   ep_options_default(ep_probe_options, &config);
-  for (int s = 0; s < 2 && spaces[s]; s++) {
-    const ep_labelled points = {spaces[s], x->in->labels};
+  for (int s = 0; s < 2 && d->space[s].data; s++) {
+    const ep_labelled points = {&d->space[s], d->labels};
     EP_TRY(ep_probe_run(&r, name, &points, NULL, &config, x->run));
     const ep_status st = set(entry, s ? "raw" : "accuracy", json_real(r.accuracy));
-    if (!st && s == 0) (void)set(entry, "test_points", json_integer(r.test));
+    if (!st && s == 0)
+      (void)json_object_update_new(
+          entry, json_pack("{s:I,s:I}", "train_points", (json_int_t)r.train, "test_points",
+                           (json_int_t)r.test));
     ep_probe_result_free(&r);
     EP_TRY(st);
   }
@@ -385,7 +417,9 @@ static ep_status add_probes(explore *x) {
   EP_TRY(set(x->result, "probes", list));
   strcpy(names, x->config->probe);
   if (x->classes < 2 || strcmp(names, "none") == 0 || !*names) return EP_OK;
-  for (char *name; (name = strsep(&rest, ","));) EP_TRY(add_probe(x, list, name));
+  drawn d;
+  EP_TRY(draw(&d, x));
+  for (char *name; (name = strsep(&rest, ","));) EP_TRY(add_probe(x, list, name, &d));
   return EP_OK;
 }
 

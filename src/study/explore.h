@@ -13,7 +13,9 @@ enum { EP_EXPLORE_POINTS = 100000 }; /* that a page holds */
   X(S, INT, clusters, "0", 0, 1000, NULL,                                                         \
     "clusters by k-means; 0: one a label, 10 without labels")                                     \
   X(S, INT, steps, "400", 1, 100000, NULL, "steps of the neighbour map")                          \
-  X(S, TEXT, probe, "linear,knn", 0, 0, NULL, "probes, where there are labels; or none")
+  X(S, TEXT, probe, "linear,knn", 0, 0, NULL, "probes, where there are labels; or none")          \
+  X(S, INT, probe_points, "20000", 3, 1e9, NULL,                                                  \
+    "probes on at most so many points, drawn with --seed")
 typedef struct {
   EP_EXPLORE_OPTIONS(EP_OPT_FIELD, )
 } ep_explore_config;

@@ -214,6 +214,17 @@ def test_scores_and_probes_are_those_of_probe(explore, good, clouds):
     assert explore(*ALL, "--probe", "none")[1]["probes"] == []
 
 
+def test_probes_on_a_draw(explore, clouds, save):
+    """A draw of the points keeps rows and labels together."""
+    E, _, c = clouds
+    save(e=np.eye(4)[c] + 0.01 * E[:, :4], x=np.eye(4)[c][:, ::-1])  # easy, where rows and labels belong together
+    for seed in range(3):
+        _, result = explore(*ALL, "--probe-points", 100, "--seed", seed)
+        for p in result["probes"]:
+            assert (p["train_points"], p["test_points"]) == (80, 20) and p["accuracy"] > 0.9 and p["raw"] > 0.9
+    assert explore(*ALL)[1]["probes"][0]["test_points"] == 80
+
+
 def test_pictures(explore, save, rng):
     """Every image in its place, to the pixel; large ones and colours too."""
     images = rng.integers(0, 256, (30, 7, 5), dtype=np.uint8)

@@ -47,7 +47,7 @@ DEFAULTS = {
     "neighbours": {"k": "10", "metric": "cosine", "out": "neighbours.npy", "seed": "0", "precision": "single", "threads": "0",
                    "memory": "0"},
     "explore": {"out": "map.html", "metric": "cosine", "neighbours": "10", "clusters": "0", "steps": "400",
-                "probe": "linear,knn", "samples": "0", "scale": "auto", "seed": "0", "precision": "single",
+                "probe": "linear,knn", "probe-points": "20000", "samples": "0", "scale": "auto", "seed": "0", "precision": "single",
                 "threads": "0", "memory": "0"},
     "report": {"out": "report"},
     "reproduce": {"out": "reproduce", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
