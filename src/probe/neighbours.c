@@ -141,7 +141,8 @@ static ep_status blocks(ptrdiff_t *who, double *distance, ep_work *work, search 
   const double left = ep_run_room(), tiles = ep_tiles_bytes(s->B.X->cols);
   const double each = 16. * (double)s->candidates; /* bytes a query */
   EP_CHECK(tiles + FEWEST * each <= left, EP_ERR_NOMEM,
-           "tiles of products need %.3g MB, but --memory leaves %.3g", 1e-6 * tiles, 1e-6 * left);
+           "tiles of products need %.3g MB, which --memory does not leave (%.3g MB are in use)",
+           1e-6 * tiles, 1e-6 * (double)ep_memory_current());
   const double most = (left - tiles) / each;
   const ptrdiff_t rows = most < (double)n ? (ptrdiff_t)most : n;
   EP_TRY(centre(s, work));
