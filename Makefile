@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 EP    = build/release/eigenpair
 
-.PHONY: all help setup build demo test test-asan test-tsan coverage install bench bench-peers format check-format \
+.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install bench bench-peers format check-format \
         check-layers check fuzz docs clean
 
 all: build
@@ -15,6 +15,7 @@ help:
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
+	@echo "make test-matrix   tests and claims with other BLAS kernels, threads, seeds (hours; SHORT=--short: minutes)"
 	@echo "make test-tsan     several runs in one process under ThreadSanitizer"
 	@echo "make coverage      lines executed by the tests"
 	@echo "make fuzz          a minute of fuzzing for each parser"
@@ -40,6 +41,11 @@ test-asan: setup
 	@cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
 	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS) -E claims; \
 	  status=$$?; tools/count.sh build/asan; exit $$status
+
+# the numerical tests and the claims with BLAS kernels of several processors, one and two threads, several seeds: hours;
+# SHORT=--short: minutes
+test-matrix: build
+	@tools/test_matrix.py build/release $(SHORT)
 
 # several runs in one process. ThreadSanitizer does not know the OpenMP that OpenBLAS brings: what happens within libraries
 # that were built without it is left out, and nothing else.
