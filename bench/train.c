@@ -130,6 +130,40 @@ static timing measure(const ep_points *p, long width) {
   return out;
 }
 
+/* ---- other activations: forward and backward pass beside those of relu, the fastest of many rounds taken in turns */
+
+enum { KINDS = 6, TURNS = 30 };
+
+static void bench_activations(const ep_points *p) {
+  static const char *const names[KINDS] = {"relu", "tanh", "erf", "gelu", "sigmoid", "sin"};
+  static ep_setup s;
+  ep_net net[KINDS], grad[KINDS];
+  ep_stream *stream[KINDS];
+  ep_mat F;
+  double best[KINDS];
+  make_setup(&s, 1000, 1);
+  bench_must(ep_mat_new(&F, EP_SINGLE, p->X.rows, s.net.outputs));
+  for (int k = 0; k < KINDS; k++) {
+    strcpy(s.net.activation, names[k]);
+    best[k] = INFINITY;
+    bench_must(ep_net_start(&net[k], &s.net, p->X.cols, 0, EP_SINGLE));
+    bench_must(ep_net_new(&grad[k], &net[k].shape, EP_SINGLE));
+    bench_must(ep_stream_new(&stream[k], &p->X, &net[k].shape, 1e6, EP_PASS_BACKWARD, 8e9));
+  }
+  for (int r = 0; r < TURNS; r++)
+    for (int k = 0; k < KINDS; k++)
+      best[k] = fmin(best[k], time_passes(stream[k], &net[k], &grad[k], &F, 1));
+  printf("passes at M = 1000 over those of relu (%.2f ms):", 1e3 * best[0]);
+  for (int k = 1; k < KINDS; k++) printf(" %s %.3f", names[k], best[k] / best[0]);
+  printf("\n\n");
+  for (int k = 0; k < KINDS; k++) {
+    ep_stream_free(stream[k]);
+    ep_net_free(&net[k]);
+    ep_net_free(&grad[k]);
+  }
+  ep_mat_free(&F);
+}
+
 /* ---- the same epoch elsewhere */
 
 static void write_part(const char *path, const ep_points *p, int part) {
@@ -204,6 +238,7 @@ void bench_train(const char *peers) {
            t[w].memory / 1048576, t[w].memory / t[w].theory);
   }
   printf("\n");
+  bench_activations(&p);
   if (peers) run_peers(peers, &p, t);
   ep_points_free(&p);
 }

@@ -26,5 +26,8 @@ double ep_activation_smoothness(const ep_activation *phi);      /* INFINITY: the
 void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_mat *A);
 void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_mat *A);
 void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_mat *A);
+/* H = phi(A), S = phi'(A) in one go; one of them may be A */
+void ep_activation_both(const ep_mat *H, const ep_mat *S, const ep_activation *phi,
+                        const ep_mat *A);
 
 EP_END

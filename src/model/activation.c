@@ -6,18 +6,20 @@
 #include <stdlib.h>
 
 typedef void loop(void *out, const void *in, ptrdiff_t n, double p);
+typedef void two_loop(void *value, void *slope, const void *in, ptrdiff_t n, double p);
 
 struct ep_activation_kind {
   const char *name;
   double def, lo, hi; /* of the parameter; lo = hi: there is none */
   double (*lipschitz)(double p), (*smoothness)(double p);
   loop *value[2], *slope[2], *curve[2]; /* by precision */
+  two_loop *both[2];
 };
 
 #define X(name, def, lo, hi, L, B, value, slope, curve)             \
   static double lipschitz_##name(double p) { return (void)p, (L); } \
   static double smoothness_##name(double p) { return (void)p, (B); }
-EP_ACTIVATIONS(X)
+EP_ACTIVATIONS(X, X)
 #undef X
 
 static const ep_activation_kind kinds[] = {
@@ -30,8 +32,9 @@ static const ep_activation_kind kinds[] = {
    smoothness_##name,                                   \
    {ep_act_value_##name##_s, ep_act_value_##name##_d},  \
    {ep_act_slope_##name##_s, ep_act_slope_##name##_d},  \
-   {ep_act_curve_##name##_s, ep_act_curve_##name##_d}},
-    EP_ACTIVATIONS(X)
+   {ep_act_curve_##name##_s, ep_act_curve_##name##_d},  \
+   {ep_act_both_##name##_s, ep_act_both_##name##_d}},
+    EP_ACTIVATIONS(X, X)
 #undef X
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
@@ -100,4 +103,12 @@ void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_ma
 
 void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_mat *A) {
   by_rows(C, phi->kind->curve[A->prec], A, phi->parameter);
+}
+
+void ep_activation_both(const ep_mat *H, const ep_mat *S, const ep_activation *phi,
+                        const ep_mat *A) {
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat h = ep_mat_rows(H, i, 1), s = ep_mat_rows(S, i, 1), a = ep_mat_rows(A, i, 1);
+    phi->kind->both[A->prec](h.data, s.data, a.data, A->cols, phi->parameter);
+  }
 }

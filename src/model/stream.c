@@ -152,13 +152,30 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
       const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
       const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
       const ep_mat h = tile(s, n, m);
-      ep_activation_values(&h, &s->shape.phi, &a);
+      ep_activation_both(&h, &a, &s->shape.phi, &a);
       mul_outputs(&dw, 1, &h, EP_T, &g, 1);
-      ep_activation_slopes(&a, &s->shape.phi, &a);
       if (pull) multiply_scaled(&h, pull + i, &a);
       EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
       if (pull) ep_mat_axpy(&a, -1, &h);
     }
+  }
+}
+
+/* H = phi(A), A <- phi'(A), rows shared out */
+static void activate_both(const ep_mat *H, const ep_mat *A, const ep_activation *phi) {
+#pragma omp parallel for schedule(static) if (worth_threads(A))
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
+    ep_activation_both(&h, &a, phi, &a);
+  }
+}
+
+/* Y_ij *= X_ij, rows shared out */
+static void multiply_all(const ep_mat *Y, const ep_mat *X) {
+#pragma omp parallel for schedule(static) if (worth_threads(Y))
+  for (ptrdiff_t i = 0; i < Y->rows; i++) {
+    const ep_mat y = ep_mat_rows(Y, i, 1), x = ep_mat_rows(X, i, 1);
+    multiply(&y, &x);
   }
 }
 
@@ -234,10 +251,10 @@ static void block_back(ep_net *grad, ep_stream *s, const ep_net *net, const ep_m
   outputs_back(&grad->W, s, &dA, &net->W, &G, s->norm ? s->pull + b * s->block : NULL);
   for (; l > 0; l--) {
     const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = ep_mat_rows(&s->T, 0, n);
-    activate(&T, &s->shape.phi, &A);
+    activate_both(&T, &A, &s->shape.phi);
     ep_mat_mul(&grad->V[l], c, &dA, EP_T, &T, EP_N, beta);
     ep_mat_mul(&T, c, &dA, EP_N, &net->V[l], EP_N, 0);
-    hidden_back(&A, &s->shape.phi, &T);
+    multiply_all(&A, &T);
     dA = A;
   }
   ep_packed_mul_tn(&grad->V[0], s->shape.input_scale, &dA, s->packed[b], beta);

@@ -48,10 +48,13 @@ typedef struct {
   double reach; /* standard deviations beyond which nothing is left */
 } integrand;
 
-static double f(const integrand *g, double u, double v) {
-  if (g->what == 1) return ep_activation_slope(g->phi, u) * ep_activation_slope(g->phi, v);
-  const double a = ep_activation_value(g->phi, u), b = ep_activation_value(g->phi, v);
-  return g->what == 0 ? a * b : (a - b) * (a - b);
+/* out[i] = f(u, v[i]) */
+static void f(double out[], const integrand *g, double u, const double v[], int n) {
+  const double a = g->what == 1 ? ep_activation_slope(g->phi, u) : ep_activation_value(g->phi, u);
+  const ep_mat V = ep_mat_view(EP_DOUBLE, 1, n, (double *)v), B = ep_mat_view(EP_DOUBLE, 1, n, out);
+  if (g->what == 1) ep_activation_slopes(&B, g->phi, &V);
+  else ep_activation_values(&B, g->phi, &V);
+  for (int i = 0; i < n; i++) out[i] = g->what == 2 ? (a - out[i]) * (a - out[i]) : a * out[i];
 }
 
 static integrand integrand_of(const ep_activation *phi, int what) {
@@ -63,12 +66,15 @@ static integrand integrand_of(const ep_activation *phi, int what) {
 /* E f(u, v) over v ~ N(mean, sd^2); sd = 0: v = mean */
 static double inner(const integrand *g, double u, double mean, double sd) {
   long double sum = 0;
-  if (sd == 0) return f(g, u, mean);
+  double v[NODES], values[NODES];
+  if (sd == 0) return f(values, g, u, &mean, 1), values[0];
   for (double x = mean - g->reach * sd, end; x < mean + g->reach * sd; x = end) {
     end = panel_end(x, sd, 0);
+    for (int i = 0; i < NODES; i++) v[i] = x + (end - x) * (0.5 + 0.5 * node[i]);
+    f(values, g, u, v, NODES);
     for (int i = 0; i < NODES; i++) {
-      const double v = x + (end - x) * (0.5 + 0.5 * node[i]), z = (v - mean) / sd;
-      sum += node_weight[i] * 0.5 * (end - x) / sd * exp(-0.5 * z * z) * f(g, u, v);
+      const double z = (v[i] - mean) / sd;
+      sum += node_weight[i] * 0.5 * (end - x) / sd * exp(-0.5 * z * z) * values[i];
     }
   }
   return (double)(sum / sqrt(2 * PI));
