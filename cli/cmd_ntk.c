@@ -180,7 +180,7 @@ static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrd
     fprintf(
         stderr,
         "way      recursion over %d layers on the Gram matrix; %s for %s, relative error %.1g\n",
-        a.depth, ep_dual_way(&a.phi), ep_activation_label(&a.phi), ep_dual_error(&a.phi));
+        a.depth, ep_dual_way(&a.phi), ep_activation_label(&a.phi), ep_analytic_error(&a.phi));
   return ep_analytic_kernel(&w->K, &a, strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK,
                             &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
 }

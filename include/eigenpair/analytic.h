@@ -44,12 +44,15 @@ void ep_dual(double *value, double *slope, const ep_activation *phi, const ep_mo
 /* Stated bound on the error of ep_dual for this activation, relative to sqrt(S(A, A, A) S(B, B, B)), for S' likewise:
  * about 1e-15 for closed forms. */
 double ep_dual_error(const ep_activation *phi);
+/* The same for a layer of ep_analytic_kernel, which may go by tables. */
+double ep_analytic_error(const ep_activation *phi);
 /* "closed form" or "quadrature" */
 const char *ep_dual_way(const ep_activation *phi);
 
 typedef enum { EP_NNGP, EP_NTK } ep_analytic_kind;
 /* K (n x n2) of points X (n x D) and Y (n2 x D); Y NULL: X itself, then K is exactly symmetric. K, X and Y may be of
- * either precision; everything is computed in double. Needs a few blocks of rows beside K, X and Y. */
+ * either precision; everything is computed in double. Needs a few blocks of rows beside K, X and Y. tanh and sigmoid go by
+ * tables of S and S' where the points' norms lie close enough together: 2e-14 beside S and S' of equal points. */
 ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
                              const ep_mat *X, const ep_mat *Y);
 /* diagonal[i] = K(x_i, x_i) */

@@ -1,6 +1,6 @@
 /* Kernels of infinitely wide networks, tile by tile: correlations of a tile by one product of unit rows, then every
  * row of it goes through the layers. What belongs to a point alone (its variance in every layer) is computed once. */
-#include "kernel/dual.h"
+#include "kernel/dual_table.h"
 
 #include <eigenpair/analytic.h>
 #include <eigenpair/run.h>
@@ -21,7 +21,8 @@ static const double close_gap = 1e-4;
 typedef struct {
   const ep_mat *X;
   double *size;
-  double *P, *root, *norm; /* (L + 1) x n: the layers 0 .. L; P and root of layer 0 are unused */
+  double *P, *root, *norm, *rho; /* (L + 1) x n: the layers 0 .. L; of layer 0 only norm is used */
+  const ep_dual_table *table;    /* (L + 1) of all points of the call; degree 0: none */
 } points;
 
 typedef struct {
@@ -32,7 +33,8 @@ typedef struct {
 
 static ep_dual_points layer(const points *p, int l, ptrdiff_t first) {
   const ptrdiff_t at = l * p->X->rows + first;
-  return (ep_dual_points){p->P + at, p->root + at, p->norm + at};
+  const ep_dual_table *table = p->table[l].degree ? &p->table[l] : NULL;
+  return (ep_dual_points){p->P + at, p->root + at, p->norm + at, p->rho + at, table};
 }
 
 /* |x| without overflow: m |x/m|, m = max |x_j|; NaN where an entry is */
@@ -48,23 +50,6 @@ static double row_size(const ep_mat *X, ptrdiff_t i) {
   return m * sqrt(sum);
 }
 
-/* P, root, norm of point i in the layers 1 .. L */
-static void point_layers(const points *p, const model *m, ptrdiff_t i) {
-  const ep_analytic_config *c = &m->a->config;
-  const ptrdiff_t n = p->X->rows;
-  p->norm[i] = m->a->input_scale * p->size[i];
-  for (int l = 1; l <= m->a->depth; l++) {
-    const ptrdiff_t at = l * n + i;
-    const double gap = 0, before = p->norm[at - n];
-    const ep_dual_points x = layer(p, l, i);
-    double S, slope, next;
-    p->P[at] = c->weight_variance * before * before + c->bias_variance;
-    p->root[at] = sqrt(p->P[at]);
-    ep_dual_row(&S, &slope, &next, m->dual, m->a->phi.parameter, &gap, &x, &x, 1);
-    p->norm[at] = sqrt(S);
-  }
-}
-
 static ep_status points_new(ep_work *work, points *p, const model *m, const ep_mat *X) {
   const ptrdiff_t n = X->rows, layers = m->a->depth + 1;
   p->X = X;
@@ -74,10 +59,54 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_TRY(ep_work_get(work, &p->P, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->root, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->norm, layers * n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->rho, layers * n, sizeof(double)));
 #pragma omp parallel for schedule(static) if (n * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < n; i++) {
     p->size[i] = row_size(X, i);
-    point_layers(p, m, i);
+    p->norm[i] = m->a->input_scale * p->size[i];
+  }
+  return EP_OK;
+}
+
+/* P_l and its root; the range of all P_l > 0 */
+static void layer_variances(const points *p, const ep_analytic_config *c, int l, double range[2]) {
+  const ptrdiff_t n = p->X->rows;
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double before = p->norm[(l - 1) * n + i];
+    const double P = c->weight_variance * before * before + c->bias_variance;
+    p->P[l * n + i] = P;
+    p->root[l * n + i] = sqrt(P);
+    if (P > 0) range[0] = fmin(range[0], P);
+    if (!(P <= range[1])) range[1] = P; /* NaN stays */
+  }
+}
+
+/* rho_l and norm_l, once there is a table or none */
+static void layer_norms(const points *p, const model *m, int l) {
+  const ptrdiff_t n = p->X->rows;
+#pragma omp parallel for schedule(static) if (n > 64)
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double gap = 0, P = p->P[l * n + i];
+    const ep_dual_points x = layer(p, l, i);
+    double S, slope, next;
+    if (x.table && P > 0) p->rho[l * n + i] = ep_dual_table_rho(x.table, P);
+    ep_dual_row(&S, &slope, &next, m->dual, m->a->phi.parameter, &gap, &x, &x, 1);
+    p->norm[l * n + i] = sqrt(S);
+  }
+}
+
+/* what belongs to the points alone, layer by layer; the tables are of all points, y may be x */
+static ep_status layers_new(ep_work *work, points *x, points *y, const model *m, double entries) {
+  ep_dual_table *tables;
+  EP_TRY(ep_work_get(work, &tables, m->a->depth + 1, sizeof *tables));
+  x->table = y->table = tables;
+  for (int l = 1; l <= m->a->depth; l++) {
+    double range[2] = {INFINITY, 0};
+    layer_variances(x, &m->a->config, l, range);
+    if (y != x) layer_variances(y, &m->a->config, l, range);
+    EP_TRY(ep_dual_tabulate(work, &tables[l], m->dual, range[0], range[1], entries));
+    layer_norms(x, m, l);
+    if (y != x) layer_norms(y, m, l);
   }
   return EP_OK;
 }
@@ -225,10 +254,10 @@ static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind
 
 static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep_mat *X,
                         const ep_mat *Y) {
-  points x, other;
-  const points *y = Y ? &other : &x;
+  points x, other, *y = Y ? &other : &x;
   EP_TRY(points_new(work, &x, m, X));
   if (Y) EP_TRY(points_new(work, &other, m, Y));
+  EP_TRY(layers_new(work, &x, y, m, (double)K->rows * (double)K->cols));
   const ptrdiff_t n = X->rows, n2 = y->X->rows, D = X->cols;
   const ptrdiff_t tall = tile_rows(D, n), wide = tile_rows(D, n2);
   ep_mat U, V, T;
@@ -278,6 +307,7 @@ static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, co
   points x;
   long bad = 0;
   EP_TRY(points_new(work, &x, m, X));
+  EP_TRY(layers_new(work, &x, &x, m, (double)X->rows));
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (X->rows * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < X->rows; i++) {
     diagonal[i] = 0; /* the gap of a point to itself */

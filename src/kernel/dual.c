@@ -9,6 +9,8 @@
 #endif
 #include "kernel/dual.h"
 
+#include "kernel/dual_table.h"
+
 #include <eigenpair/analytic.h>
 #include <float.h>
 #include <math.h>
@@ -27,9 +29,9 @@ typedef struct {
 struct ep_dual_kind {
   const char *name;
   void (*fill)(const row *r);
-  int bounded;       /* fill leaves next[] to bounded_gap */
-  int by_quadrature; /* else in closed form */
-  double error;      /* of S and S', relative to sqrt(S(A,A,A) S(B,B,B)) */
+  int bounded;    /* fill leaves next[] to bounded_gap */
+  double error;   /* of S and S', relative to sqrt(S(A,A,A) S(B,B,B)) */
+  double stretch; /* phi = some constant + the mixture of tanh(stretch u); 0: a closed form */
 };
 
 /* a + b w + c w^2 + d w^3 + e w^4 */
@@ -263,17 +265,34 @@ void ep_tanh_mixture(ep_erf_mixture *out) {
   }
 }
 
-static void fill_tanh(const row *r) {
+/* the mixture of tanh(stretch u), summed */
+static void sum_mixture(double *value, double *slope, double stretch, const double *gap,
+                        const ep_dual_points *x, const ep_dual_points *y, ptrdiff_t n) {
   ep_erf_mixture m;
   ep_tanh_mixture(&m);
-  fill_mixture(r, &m, 1);
+  fill_mixture(&(row){value, slope, NULL, gap, x, y, n, 0}, &m, stretch);
 }
+
+/* the same from the table where there is one; a variance of 0 has no place in it */
+static void tanh_row(const row *r, double stretch) {
+  const ep_dual_points *y = r->y;
+  if (!r->x->table || !(*r->x->P > 0)) {
+    sum_mixture(r->value, r->slope, stretch, r->gap, r->x, y, r->n);
+    return;
+  }
+  ep_dual_table_row(r->value, r->slope, r->x->table, r->gap, *r->x->rho, y->rho, r->n);
+  for (ptrdiff_t j = 0; j < r->n; j++)
+    if (!(y->P[j] > 0)) {
+      const ep_dual_points zero = {.P = y->P + j, .root = y->root + j};
+      sum_mixture(r->value + j, r->slope + j, stretch, r->gap + j, r->x, &zero, 1);
+    }
+}
+
+static void fill_tanh(const row *r) { tanh_row(r, 1); }
 
 /* sigmoid(u) = (1 + tanh(u/2))/2 */
 static void fill_sigmoid(const row *r) {
-  ep_erf_mixture m;
-  ep_tanh_mixture(&m);
-  fill_mixture(r, &m, 0.5);
+  tanh_row(r, 0.5);
   for (ptrdiff_t j = 0; j < r->n; j++) {
     r->value[j] = 0.25 + 0.25 * r->value[j];
     r->slope[j] *= 0.25;
@@ -295,7 +314,8 @@ static void bounded_gap(const row *r, const ep_dual_kind *kind) {
     if (a * b[j] * r->gap[j] > 1e-5 || fabs(A - B[j]) > 1e-8 * (A + B[j]) || !(both > 0)) continue;
     const double middle = 0.5 * r->gap[j];
     double value, slope = 0, next;
-    const ep_dual_points other = {B + j, b + j, r->y->norm + j};
+    const ep_dual_points *y = r->y,
+                         other = {B + j, b + j, y->norm + j, y->rho ? y->rho + j : NULL, y->table};
     if (middle > 0) kind->fill(&(row){&value, &slope, &next, &middle, r->x, &other, 1, r->p});
     r->next[j] = a * b[j] * r->gap[j] * slope / both;
   }
@@ -304,12 +324,12 @@ static void bounded_gap(const row *r, const ep_dual_kind *kind) {
 /* Errors are those of tests/theory/test_dual.c and a margin; that of exp is for variances of order 1 and grows with
  * them, as the exponent does. */
 static const ep_dual_kind kinds[] = {
-    {"relu", fill_relu, 0, 0, 2e-15}, {"leaky", fill_leaky, 0, 0, 2e-15},
-    {"tanh", fill_tanh, 1, 1, 6e-15}, {"sigmoid", fill_sigmoid, 1, 1, 6e-15},
-    {"erf", fill_erf, 1, 0, 2e-15},   {"linear", fill_linear, 0, 0, 2e-15},
-    {"gelu", fill_gelu, 0, 0, 2e-15}, {"sin", fill_sin, 1, 0, 2e-15},
-    {"cos", fill_cos, 1, 0, 2e-15},   {"monomial", fill_monomial, 0, 0, 4e-15},
-    {"exp", fill_exp, 0, 0, 2e-15},
+    {"relu", fill_relu, 0, 2e-15, 0}, {"leaky", fill_leaky, 0, 2e-15, 0},
+    {"tanh", fill_tanh, 1, 6e-15, 1}, {"sigmoid", fill_sigmoid, 1, 6e-15, 0.5},
+    {"erf", fill_erf, 1, 2e-15, 0},   {"linear", fill_linear, 0, 2e-15, 0},
+    {"gelu", fill_gelu, 0, 2e-15, 0}, {"sin", fill_sin, 1, 2e-15, 0},
+    {"cos", fill_cos, 1, 2e-15, 0},   {"monomial", fill_monomial, 0, 4e-15, 0},
+    {"exp", fill_exp, 0, 2e-15, 0},
 };
 
 const ep_dual_kind *ep_dual_find(const ep_activation *phi) {
@@ -331,7 +351,7 @@ void ep_dual(double *value, double *slope, const ep_activation *phi, const ep_mo
   const double root_A = sqrt(m->A), root_B = sqrt(m->B);
   const double gap = m->gap > 0 ? fmin(m->gap, 2) : 0;
   double S = NAN, S1 = NAN, next;
-  const ep_dual_points x = {&m->A, &root_A, NULL}, y = {&m->B, &root_B, NULL};
+  const ep_dual_points x = {.P = &m->A, .root = &root_A}, y = {.P = &m->B, .root = &root_B};
   if (kind) kind->fill(&(row){&S, &S1, &next, &gap, &x, &y, 1, phi->parameter});
   if (value) *value = S;
   if (slope) *slope = S1;
@@ -342,7 +362,19 @@ double ep_dual_error(const ep_activation *phi) {
   return kind ? kind->error : INFINITY;
 }
 
+double ep_analytic_error(const ep_activation *phi) {
+  const ep_dual_kind *kind = ep_dual_find(phi);
+  return ep_dual_error(phi) + (kind && kind->stretch > 0 ? EP_TABLE_ERROR : 0);
+}
+
 const char *ep_dual_way(const ep_activation *phi) {
   const ep_dual_kind *kind = ep_dual_find(phi);
-  return kind && kind->by_quadrature ? "quadrature" : "closed form";
+  return kind && kind->stretch > 0 ? "quadrature" : "closed form";
+}
+
+ep_status ep_dual_tabulate(ep_work *work, ep_dual_table *table, const ep_dual_kind *kind,
+                           double least, double most, double entries) {
+  *table = (ep_dual_table){0};
+  if (!(kind->stretch > 0) || !(least > 0) || !isfinite(most)) return EP_OK;
+  return ep_dual_table_new(work, table, sum_mixture, kind->stretch, least, most, entries);
 }

@@ -4,6 +4,7 @@
 #include "random_mat.h"
 
 #include <eigenpair/analytic.h>
+#include <eigenpair/dataset.h>
 #include <float.h>
 #include <string.h>
 
@@ -104,6 +105,27 @@ static void check_recursion(const ep_analytic *a, ep_analytic_kind kind, const e
   }
   ep_mat_free(&K);
   ep_mat_free(&d);
+}
+
+/* So many points that tanh and sigmoid go by tables: equal norms, equal in single precision, different ones, a zero. */
+static void by_table(void **state) {
+  (void)state;
+  static const char *const names[] = {"tanh", "sigmoid"};
+  enum { N = 250, STEP = 29 };
+  for (int k = 0; k < 2; k++)
+    for (int way = 0; way < 4; way++) {
+      ep_analytic a = model(names[k], 3);
+      ep_mat X = random_mat(way == 1 ? EP_SINGLE : EP_DOUBLE, N, 4, 7);
+      ep_scale_to_unit(&X);
+      for (ptrdiff_t i = 0; i < N; i++)
+        for (ptrdiff_t c = 0; c < 4; c++) {
+          if (way >= 2) ep_set(&X, i, c, (1 + 0.001 * (double)(i % STEP)) * ep_get(&X, i, c));
+          if (way == 3) ep_set(&X, i, c, i == 2 * STEP ? 0 : 2 * ep_get(&X, i, c));
+        }
+      if (way == 3) a.config = (ep_analytic_config){1.3, 0.2, 0.7};
+      check_recursion(&a, way % 2 ? EP_NNGP : EP_NTK, &X, NULL, EP_DOUBLE, STEP);
+      ep_mat_free(&X);
+    }
 }
 
 static void against_recursion(void **state) {
@@ -392,12 +414,12 @@ static void memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(published),       cmocka_unit_test(against_recursion),
-      cmocka_unit_test(many_tiles),      cmocka_unit_test(diagonals),
-      cmocka_unit_test(random_features), cmocka_unit_test(positive_definite),
-      cmocka_unit_test(almost_equal),    cmocka_unit_test(huge_and_tiny),
-      cmocka_unit_test(bad_input),       cmocka_unit_test(no_memory),
-      cmocka_unit_test(memory),
+      cmocka_unit_test(published),         cmocka_unit_test(against_recursion),
+      cmocka_unit_test(by_table),          cmocka_unit_test(many_tiles),
+      cmocka_unit_test(diagonals),         cmocka_unit_test(random_features),
+      cmocka_unit_test(positive_definite), cmocka_unit_test(almost_equal),
+      cmocka_unit_test(huge_and_tiny),     cmocka_unit_test(bad_input),
+      cmocka_unit_test(no_memory),         cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

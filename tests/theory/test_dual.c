@@ -1,7 +1,7 @@
 /* Duals S = E phi(u) phi(v) and S' = E phi'(u) phi'(v): against brute-force integration for every activation, variances
  * 0 to 1e8 and correlations -1 to 1; tanh's mixture of erf against tanh; dS/dC = S'; almost equal points. */
 #include "check.h"
-#include "kernel/dual.h"
+#include "kernel/dual_table.h"
 
 #include <eigenpair/analytic.h>
 #include <string.h>
@@ -259,7 +259,8 @@ static double next_gap(const ep_activation *phi, double A, double B, double gap)
   dual(&S[0], NULL, phi, A, A, 0);
   dual(&S[1], NULL, phi, B, B, 0);
   const double norm[2] = {sqrt(S[0]), sqrt(S[1])};
-  const ep_dual_points x = {&A, &root[0], &norm[0]}, y = {&B, &root[1], &norm[1]};
+  const ep_dual_points x = {.P = &A, .root = &root[0], .norm = &norm[0]},
+                       y = {.P = &B, .root = &root[1], .norm = &norm[1]};
   ep_dual_row(&value, &slope, &next, ep_dual_find(phi), phi->parameter, &gap, &x, &y, 1);
   return next;
 }
@@ -330,7 +331,8 @@ static void rows_and_pairs(void **state) {
       dual(&S[0], NULL, &phi, P[j], P[j], 0);
       norm[j] = sqrt(S[0]);
     }
-    const ep_dual_points y = {P, root, norm}, x = {P + 1, root + 1, norm + 1};
+    const ep_dual_points y = {.P = P, .root = root, .norm = norm},
+                         x = {.P = P + 1, .root = root + 1, .norm = norm + 1};
     ep_dual_row(S, slope, next, ep_dual_find(&phi), phi.parameter, gap, &x, &y, N);
     for (int j = 0; j < N; j++) {
       double s, d;
@@ -340,6 +342,50 @@ static void rows_and_pairs(void **state) {
       assert_true(next[j] >= 0 && next[j] <= 2 + 1e-12);
     }
   }
+}
+
+/* Tables against what they stand for: S and S' relative to those of equal points. */
+static void check_table(const char *name, double least, double most, bool made) {
+  const ep_activation phi = parse(name);
+  ep_work work = {0};
+  ep_dual_table table;
+  CHECK_OK(ep_dual_tabulate(&work, &table, ep_dual_find(&phi), least, most, 1e12));
+  if ((table.degree > 0) != made)
+    fail_msg("%s, variances %g to %g: %s table", name, least, most, made ? "no" : "a");
+  for (int i = 0; made && i < 40; i++)
+    for (int k = 0; k <= 60; k++) {
+      const double A = least + (most - least) * fabs(sin(3. * i)), root = sqrt(A),
+                   rho_A = ep_dual_table_rho(&table, A);
+      const double B = least + (most - least) * fabs(sin(7. * k)), root_B = sqrt(B),
+                   rho_B = ep_dual_table_rho(&table, B);
+      const double gap = k < 20 ? pow(10, -k) : (k - 20) / 20., norm = 1;
+      const ep_dual_points x = {&A, &root, &norm, &rho_A, &table},
+                           y = {&B, &root_B, &norm, &rho_B, &table};
+      double got[2], want[2], equal[2], next;
+      ep_dual_row(&got[0], &got[1], &next, ep_dual_find(&phi), 0, &gap, &x, &y, 1);
+      dual(&want[0], &want[1], &phi, A, B, gap);
+      dual(&equal[0], &equal[1], &phi, A, A, 0);
+      for (int what = 0; what < 2; what++)
+        if (!(fabs(got[what] - want[what]) <= EP_TABLE_ERROR * equal[what]))
+          fail_msg("%s: S%s(%g, %g, gap %g) is %.17g by the table, %.17g by the sum", name,
+                   what ? "'" : "", A, B, gap, got[what], want[what]);
+    }
+  ep_work_free(&work);
+}
+
+static void tables(void **state) {
+  (void)state;
+  check_table("tanh", 1, 1, true);
+  check_table("tanh", 1 - 1.2e-7, 1 + 1.2e-7, true);
+  check_table("tanh", 0.39, 0.4, true);
+  check_table("tanh", 0.7, 1.3, true);
+  check_table("tanh", 30, 30, true);
+  check_table("tanh", 1e-12, 1e-12, true);
+  check_table("sigmoid", 1, 1.001, true);
+  check_table("sigmoid", 80, 80, true);
+  check_table("tanh", 1e5, 1e5, false); /* bends too much */
+  check_table("tanh", 0.1, 10, false);  /* too many norms */
+  check_table("relu", 1, 1, false);     /* has a closed form */
 }
 
 int main(void) {
@@ -354,6 +400,7 @@ int main(void) {
       cmocka_unit_test(tiny_gaps),
       cmocka_unit_test(table),
       cmocka_unit_test(rows_and_pairs),
+      cmocka_unit_test(tables),
   };
   return cmocka_run_group_tests(tests, gauss_legendre, NULL);
 }

@@ -1,0 +1,227 @@
+#include "kernel/dual_table.h"
+
+#include <eigenpair/matrix.h>
+#include <math.h>
+#include <string.h>
+
+#define PI 3.14159265358979323846
+
+enum { LEAST_DEGREE = 32, MOST_DEGREE = 512, MOST_NORMS = 24, BLOCK = 16 };
+/* where a table ends: the last coefficient beside the largest */
+static const double last_coefficient = 3e-16;
+
+double ep_dual_table_rho(const ep_dual_table *t, double P) {
+  return t->half > 0 ? (log(P) - t->middle) / t->half : 0;
+}
+
+/* T_0(x) .. T_{n-1}(x) */
+static void chebyshev(double T[], double x, int n) {
+  for (int k = 0; k < n; k++) T[k] = k == 0 ? 1 : k == 1 ? x : 2 * x * T[k - 1] - T[k - 2];
+}
+
+/* f at the nodes cos(pi (k + 1/2) / n) -> coefficients of T_d; cosines[i] = cos(pi i / 2n), i < 4n */
+static void transform(double *a, const double *f, ptrdiff_t n, ptrdiff_t terms,
+                      const double *cosines) {
+  for (ptrdiff_t d = 0; d < terms; d++) {
+    double sum = 0;
+    for (ptrdiff_t k = 0; k < n; k++) sum += f[k] * cosines[d * (2 * k + 1) % (4 * n)];
+    a[d] = sum * (d ? 2. : 1.) / (double)n;
+  }
+}
+
+/* scratch of a table while it is made */
+typedef struct {
+  ep_dual_exact *exact;
+  double stretch;
+  double cosines[4 * MOST_DEGREE];
+  double gap[MOST_DEGREE], P[MOST_DEGREE], root[MOST_DEGREE]; /* of the nodes */
+  double f[MOST_DEGREE], g[MOST_DEGREE];
+} maker;
+
+/* S / c and S' at the nodes of 1 - 2w, for two variances */
+static void at_nodes(maker *m, double A, double B, ptrdiff_t n) {
+  const double root = sqrt(A);
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const double s = sin(0.25 * PI * (double)(2 * k + 1) / (double)n); /* sqrt w = sin(t/2) */
+    const double c = cos(0.25 * PI * (double)(2 * k + 1) / (double)n);
+    m->gap[k] = s * s / (1 + c);
+    m->P[k] = B;
+    m->root[k] = sqrt(B);
+  }
+  const ep_dual_points x = {.P = &A, .root = &root}, y = {.P = m->P, .root = m->root};
+  m->exact(m->f, m->g, m->stretch, m->gap, &x, &y, n);
+  for (ptrdiff_t k = 0; k < n; k++) m->f[k] /= 1 - m->gap[k];
+}
+
+static void set_cosines(maker *m, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < 4 * n; i++) m->cosines[i] = cos(0.5 * PI * (double)i / (double)n);
+}
+
+/* how many coefficients matter: up to four small ones in a row, for single ones may happen to be; n: all of them */
+static ptrdiff_t count(const double *a, ptrdiff_t n) {
+  double top = 0;
+  for (ptrdiff_t d = 0; d < n; d++) top = fmax(top, fabs(a[d]));
+  for (ptrdiff_t d = 0, small = 0; d < n; d++) {
+    small = fabs(a[d]) <= last_coefficient * top ? small + 1 : 0;
+    if (small == 4) return d - 1;
+  }
+  return n;
+}
+
+/* The degree that the largest variance needs, which bends most; the nodes it was found with; 0: too many. */
+static ptrdiff_t find_degree(maker *m, ptrdiff_t *nodes, double most) {
+  double a[MOST_DEGREE];
+  for (ptrdiff_t n = LEAST_DEGREE; n <= MOST_DEGREE; n *= 2) {
+    set_cosines(m, n);
+    at_nodes(m, most, most, n);
+    transform(a, m->g, n, n, m->cosines);
+    const ptrdiff_t slope = count(a, n);
+    transform(a, m->f, n, n, m->cosines);
+    const ptrdiff_t value = count(a, n), degree = slope > value ? slope : value;
+    *nodes = n;
+    if (degree <= 3 * n / 4) return degree;
+  }
+  return 0;
+}
+
+/* Norms are singular at log P = +-i pi: coefficients of T_a fall like r^-a, r = (pi + sqrt(pi^2 + half^2)) / half. */
+static int find_norms(double half) {
+  if (half < 1e-16) return 1;
+  const double r = (PI + sqrt(PI * PI + half * half)) / half, n = ceil(-log(1e-15) / log(r));
+  return n < MOST_NORMS ? (int)n : MOST_NORMS + 1;
+}
+
+/* coefficients of V and D: transforms in d, then in both norms */
+static void fill(ep_dual_table *t, maker *m, ptrdiff_t nodes) {
+  const ptrdiff_t q = t->norms, D = t->degree;
+  double T[MOST_NORMS][MOST_NORMS], P[MOST_NORMS], a[2][MOST_DEGREE];
+  memset(t->value, 0, (size_t)(q * q * D) * sizeof *t->value);
+  memset(t->slope, 0, (size_t)(q * q * D) * sizeof *t->slope);
+  for (ptrdiff_t i = 0; i < q; i++) {
+    const double rho = cos(PI * ((double)i + 0.5) / (double)q);
+    P[i] = exp(t->middle + t->half * rho);
+    chebyshev(T[i], rho, (int)q);
+  }
+  for (ptrdiff_t i = 0; i < q; i++)
+    for (ptrdiff_t j = 0; j < q; j++) {
+      at_nodes(m, P[i], P[j], nodes);
+      transform(a[0], m->f, nodes, D, m->cosines);
+      transform(a[1], m->g, nodes, D, m->cosines);
+      for (ptrdiff_t k = 0; k < q; k++)
+        for (ptrdiff_t l = 0; l < q; l++) {
+          const double share = T[i][k] * T[j][l] * (k ? 2 : 1) * (l ? 2 : 1) / (double)(q * q);
+          for (ptrdiff_t d = 0; d < D; d++) {
+            t->value[(k * q + l) * D + d] += share * a[0][d];
+            t->slope[(k * q + l) * D + d] += share * a[1][d];
+          }
+        }
+    }
+}
+
+/* the largest error, relative to S and S' of equal points, in places between the nodes and at both ends */
+static double error_of(const ep_dual_table *t, maker *m) {
+  enum { PLACES = 23 };
+  double value[PLACES], slope[PLACES], rho[PLACES], error = 0;
+  for (int i = 0; i < 3; i++) {
+    const double A = exp(t->middle + t->half * (0.93 * i - 0.93)), root = sqrt(A);
+    for (int k = 0; k < PLACES; k++) {
+      m->gap[k] = k < 11 ? pow(10, -11 + k) : k == 11 ? 0 : k == 12 ? 2 : 0.19 * (k - 12);
+      m->P[k] = exp(t->middle + t->half * sin(5. * k));
+      m->root[k] = sqrt(m->P[k]);
+      rho[k] = ep_dual_table_rho(t, m->P[k]);
+    }
+    const ep_dual_points x = {.P = &A, .root = &root}, y = {.P = m->P, .root = m->root};
+    m->exact(m->f, m->g, m->stretch, m->gap, &x, &y, PLACES);
+    ep_dual_table_row(value, slope, t, m->gap, ep_dual_table_rho(t, A), rho, PLACES);
+    for (int k = 0; k < PLACES; k++)
+      error = fmax(error,
+                   fmax(fabs(value[k] - m->f[k]) / m->f[11], fabs(slope[k] - m->g[k]) / m->g[11]));
+  }
+  return error;
+}
+
+ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_exact *exact, double stretch,
+                            double least, double most, double entries) {
+  *t = (ep_dual_table){.middle = 0.5 * (log(least) + log(most)),
+                       .half = 0.5 * (log(most) - log(least))};
+  const double norms = find_norms(t->half);
+  if (norms > MOST_NORMS || entries < 4 * LEAST_DEGREE * norms * norms) return EP_OK;
+  maker *m;
+  ptrdiff_t nodes;
+  EP_TRY(ep_work_get(work, &m, 1, sizeof *m));
+  m->exact = exact;
+  m->stretch = stretch;
+  const ptrdiff_t degree = find_degree(m, &nodes, most), size = (ptrdiff_t)(norms * norms) * degree;
+  if (norms * (double)degree > EP_TABLE_MOST || entries < 4 * norms * norms * (double)nodes)
+    return EP_OK;
+  EP_TRY(ep_work_get(work, &t->value, size, sizeof *t->value));
+  EP_TRY(ep_work_get(work, &t->slope, size, sizeof *t->slope));
+  t->norms = (int)norms;
+  t->degree = (int)degree;
+  if (degree) fill(t, m, nodes);
+  if (degree && !(error_of(t, m) <= 0.75 * EP_TABLE_ERROR)) t->degree = 0;
+  return EP_OK;
+}
+
+/* out[b, d] = sum_a T_a(rho_x) table[a, b, d] */
+static void collapse(double *out, const double *table, const ep_dual_table *t, double rho_x) {
+  const ptrdiff_t q = t->norms, n = q * t->degree;
+  double T[MOST_NORMS];
+  chebyshev(T, rho_x, (int)q);
+  memcpy(out, table, (size_t)n * sizeof *out);
+  for (ptrdiff_t a = 1; a < q; a++)
+    for (ptrdiff_t i = 0; i < n; i++) out[i] += T[a] * table[a * n + i];
+}
+
+typedef double vec __attribute__((vector_size(32), aligned(8), may_alias));
+enum { VECTORS = BLOCK * sizeof(double) / sizeof(vec) };
+
+/* sum[k] += scale[k] sum_d a_d T_d(x_k), by Clenshaw's recurrence; twice[k] = 2 x_k */
+static void add_series(double *sum, const double *scale, const double *a, int degree,
+                       const double *twice) {
+  vec b[VECTORS] = {{0}}, before[VECTORS] = {{0}}, x[VECTORS];
+#pragma GCC unroll 8
+  for (int v = 0; v < VECTORS; v++) x[v] = ((const vec *)twice)[v];
+  for (int d = degree - 1; d > 0; d--)
+#pragma GCC unroll 8
+    for (int v = 0; v < VECTORS; v++) {
+      const vec next = x[v] * b[v] + (a[d] - before[v]);
+      before[v] = b[v];
+      b[v] = next;
+    }
+#pragma GCC unroll 8
+  for (int v = 0; v < VECTORS; v++)
+    ((vec *)sum)[v] += ((const vec *)scale)[v] * (0.5 * x[v] * b[v] + (a[0] - before[v]));
+}
+
+void ep_dual_table_row(double *value, double *slope, const ep_dual_table *t, const double *gap,
+                       double rho_x, const double *rho_y, ptrdiff_t n) {
+  double V[EP_TABLE_MOST], S[EP_TABLE_MOST];
+  collapse(V, t->value, t, rho_x);
+  collapse(S, t->slope, t, rho_x);
+  for (ptrdiff_t j = 0; j < n; j += BLOCK) {
+    const ptrdiff_t m = n - j < BLOCK ? n - j : BLOCK;
+    double g[BLOCK] = {0}, rho[BLOCK] = {0}, twice[BLOCK], T[BLOCK], last[BLOCK];
+    double v[BLOCK] = {0}, s[BLOCK] = {0};
+    memcpy(g, gap + j, (size_t)m * sizeof *g);
+    memcpy(rho, rho_y + j, (size_t)m * sizeof *rho);
+    for (int k = 0; k < BLOCK; k++) {
+      twice[k] = 2 - 4 * (g[k] * (2 - g[k]));
+      T[k] = 1; /* T_b(rho) and T_{b-1}(rho) */
+      last[k] = rho[k];
+    }
+    for (int b = 0; b < t->norms; b++) {
+      add_series(v, T, V + b * t->degree, t->degree, twice);
+      add_series(s, T, S + b * t->degree, t->degree, twice);
+      for (int k = 0; k < BLOCK; k++) {
+        const double next = 2 * rho[k] * T[k] - last[k];
+        last[k] = T[k];
+        T[k] = next;
+      }
+    }
+    for (ptrdiff_t k = 0; k < m; k++) {
+      value[j + k] = (1 - g[k]) * v[k];
+      slope[j + k] = s[k];
+    }
+  }
+}

@@ -1,0 +1,32 @@
+#pragma once
+/* S and S' of a mixture of erf as a polynomial, for points whose variances lie close enough together:
+ *
+ *   S = c sum_abd V_abd T_a(rho_x) T_b(rho_y) T_d(1 - 2w),  S' = sum_abd D_abd T_a(rho_x) T_b(rho_y) T_d(1 - 2w),
+ *
+ * c the correlation, w = 1 - c^2, T Chebyshev polynomials, rho the logarithm of the variance scaled to [-1, 1]. Points of
+ * equal norm need one a and b, those of single precision on the unit sphere two. */
+#include "kernel/dual.h"
+
+#include <eigenpair/matrix.h>
+
+enum { EP_TABLE_MOST = 2048 }; /* norms * degree */
+/* of S and S', relative to those of equal points; a table is tried in a few places and must do a little better there */
+#define EP_TABLE_ERROR 2e-14
+
+struct ep_dual_table {
+  int norms, degree; /* numbers of a (and of b), of d */
+  double middle, half;
+  double *value, *slope; /* V and D, (norms, norms, degree); memory of the call's scratch */
+};
+
+/* the mixture itself, entry by entry: what a table stands for */
+typedef void ep_dual_exact(double *value, double *slope, double stretch, const double *gap,
+                           const ep_dual_points *x, const ep_dual_points *y, ptrdiff_t n);
+
+/* Table for variances from least to most (> 0) and about `entries` uses. Its degree is 0 where it would not pay, or not
+ * be as accurate as what it stands for. */
+ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_exact *exact, double stretch,
+                            double least, double most, double entries);
+double ep_dual_table_rho(const ep_dual_table *t, double P);
+void ep_dual_table_row(double *value, double *slope, const ep_dual_table *t, const double *gap,
+                       double rho_x, const double *rho_y, ptrdiff_t n);
