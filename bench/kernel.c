@@ -172,7 +172,7 @@ static double three_layers(void *activation) {
 
 static void bench_activations(void) {
   static const char *const names[] = {"tanh", "sigmoid", "erf", "gelu"};
-  const double relu = fastest(three_layers, "relu");
+  const double relu = fastest(three_layers, (char *)"relu");
   printf("analytic NTK, three hidden layers, n = 2,000, D = 784, over relu (%.3f s):", relu);
   for (int k = 0; k < 4; k++)
     printf(" %s %.2f", names[k], fastest(three_layers, (char *)names[k]) / relu);

@@ -43,6 +43,8 @@ ep_status cmd_explore(int argc, char **argv);
 void help_explore(FILE *to);
 ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
+ep_status cmd_version(int argc, char **argv);
+void help_version(FILE *to);
 ep_status data_fetch(const char *name, bool json);
 
 /* ---- embedding.c */

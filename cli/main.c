@@ -24,6 +24,8 @@ static const command commands[] = {
     {"reproduce", "the papers' figures and claims, each checked and drawn", cmd_reproduce,
      help_reproduce},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
+    {"version", "what runs and on what: processor, kernels, BLAS, threads", cmd_version,
+     help_version},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
@@ -59,11 +61,13 @@ static int help(const command *c) {
   return finish(0);
 }
 
-static bool wants_help(int argc, char **argv) {
+static bool has_word(int argc, char **argv, const char *word) {
   for (int i = 1; i < argc; i++)
-    if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) return true;
+    if (strcmp(argv[i], word) == 0) return true;
   return false;
 }
+
+static int version(void) { return printf("eigenpair %s\n", ep_version()), finish(0); }
 
 /* OpenMP reads when it is loaded how long its threads spin before they sleep; by default so long that one busy process
  * beside us costs a factor of ten. Unless the user has chosen, the program starts itself again with a short spin. */
@@ -75,7 +79,7 @@ static void wait_asleep(char **argv) {
 int main(int argc, char **argv) {
   wait_asleep(argv);
   if (argc < 2) return help(NULL);
-  if (strcmp(argv[1], "--version") == 0) return printf("eigenpair %s\n", ep_version()), finish(0);
+  if (strcmp(argv[1], "--version") == 0) return version();
   const bool asks = strcmp(argv[1], "help") == 0;
   if ((asks && argc == 2) || strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0)
     return help(NULL);
@@ -85,7 +89,9 @@ int main(int argc, char **argv) {
     fprintf(stderr, "eigenpair: no command '%s'; run `eigenpair` to see them all\n", name);
     return 2;
   }
-  if (asks || wants_help(argc - 1, argv + 1)) return help(c);
+  if (asks || has_word(argc - 1, argv + 1, "--help") || has_word(argc - 1, argv + 1, "-h"))
+    return help(c);
+  if (has_word(argc - 1, argv + 1, "--version")) return version();
   const ep_status st = c->run(argc - 1, argv + 1);
   work_end();
   terminal_clear();

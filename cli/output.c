@@ -52,23 +52,11 @@ double resident_peak(void) {
   return kilobytes * 1024;
 }
 
-/* "model name : ..." of the first core; "" where the system does not say */
-static void cpu_name(char out[128]) {
-  char line[256];
-  FILE *f = fopen("/proc/cpuinfo", "r");
-  out[0] = '\0';
-  while (f && !out[0] && fgets(line, sizeof line, f))
-    if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-      snprintf(out, 128, "%.*s", (int)strcspn(strchr(line, ':') + 2, "\n"), strchr(line, ':') + 2);
-  if (f) fclose(f);
-}
-
 json_t *machine_json(void) {
   const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  char cpu[128];
-  cpu_name(cpu);
-  return json_pack("{s:s,s:i,s:i,s:f}", "cpu", cpu, "cores", (int)sysconf(_SC_NPROCESSORS_ONLN),
-                   "threads", ep_run_threads(), "memory", memory);
+  return json_pack("{s:s,s:s,s:i,s:i,s:f}", "cpu", ep_machine_processor(), "kernels",
+                   ep_machine_kernels(), "cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "threads",
+                   ep_run_threads(), "memory", memory);
 }
 
 ep_status print_json(json_t *object) {

@@ -14,6 +14,7 @@
 #include <eigenpair/kernel.h>
 #include <eigenpair/learnability.h>
 #include <eigenpair/linear.h>
+#include <eigenpair/machine.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
 #include <eigenpair/neighbours.h>

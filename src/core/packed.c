@@ -44,10 +44,9 @@ static int new_columns(const uint64_t *row, const uint64_t *have, int words) {
 /* Fills panels one by one with the row that adds the fewest columns to the panel. */
 static void order_window(ptrdiff_t *order, uint64_t (*bits)[WORDS], ptrdiff_t *left, ptrdiff_t n,
                          int words) {
+  uint64_t have[WORDS] = {0}; /* columns of the panel that is being filled */
   for (ptrdiff_t place = 0; n > 0; place++) {
-    static const uint64_t none[WORDS];
-    uint64_t have[WORDS];
-    if (place % EP_PANEL_ROWS == 0) memcpy(have, none, sizeof have);
+    if (place % EP_PANEL_ROWS == 0) memset(have, 0, sizeof have);
     ptrdiff_t best = 0;
     int fewest = BITS + 1;
     for (ptrdiff_t c = 0; c < n; c++) {

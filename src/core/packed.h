@@ -5,8 +5,9 @@
 #include <stdint.h>
 
 enum {
-  EP_PANEL_ROWS = 6,   /* rows of L that share a list of columns */
-  EP_PANEL_COLS = 16,  /* at most so many columns of B pass through at once: two registers a row */
+  EP_PANEL_ROWS = 6, /* rows of L that share a list of columns */
+  EP_PANEL_COLS =
+      64, /* at most so many columns of B pass through at once, in panels of two vectors a row */
   EP_PANEL_DEPTH = 800 /* the depth is cut into chunks whose part of B stays in cache */
 };
 
@@ -18,13 +19,11 @@ typedef struct {
   void *value;      /* real (entries, EP_PANEL_ROWS) */
 } ep_side;
 
-/* Numbers of scratch that one thread needs: a chunk of B, a few panels wide, and in the transposed product
- * (`sums`) the panels of C. */
-enum { EP_PANELS_AT_ONCE = 4 };
+/* Numbers of scratch that one thread needs: a chunk of B, and in the transposed product (`sums`) the panels of C. */
 static inline ptrdiff_t ep_side_scratch(const ep_side *L, int sums) {
   const ptrdiff_t depth = L->depth < EP_PANEL_DEPTH ? L->depth : EP_PANEL_DEPTH;
   const ptrdiff_t rows = depth + (sums ? L->panels * EP_PANEL_ROWS : 0);
-  return rows * EP_PANEL_COLS * EP_PANELS_AT_ONCE;
+  return rows * EP_PANEL_COLS;
 }
 
 EP_REAL_FN(void, ep_side_values, ep_side *side, const ep_mat *X, int transposed);

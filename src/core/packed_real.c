@@ -1,15 +1,18 @@
 /* C = L B with L packed: C_rj = sum over the listed k of L_rk B_kj.
  *
- * The inner function keeps a tile of 6 x 16 sums (double: 6 x 8) in registers; per listed column it loads one
- * row of B and six numbers of L. Cost: the dense product's times the share of listed columns. */
+ * The inner function keeps a tile of 6 x 2 vectors of sums in registers; per listed column it loads one row of B and
+ * six numbers of L. Cost: the dense product's times the share of listed columns. */
 #include "core/packed.h"
 #include "core/threads.h"
 
 #include <omp.h>
 #include <string.h>
 
-enum { MR = EP_PANEL_ROWS, LANES = 32 / sizeof(real), NV = 2, NR = NV * LANES };
-typedef real vec __attribute__((vector_size(32), aligned(sizeof(real)), may_alias));
+enum { MR = EP_PANEL_ROWS, LANES = EP_VECTOR / sizeof(real), NV = 2, NR = NV * LANES };
+enum {
+  PANELS_AT_ONCE = 256 / (NV * EP_VECTOR)
+}; /* 256 bytes of a row of B: EP_PANEL_COLS or half of it */
+typedef real vec __attribute__((vector_size(EP_VECTOR), aligned(sizeof(real)), may_alias));
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
@@ -84,7 +87,7 @@ typedef struct {
 
 static split share_out(ptrdiff_t cols, ptrdiff_t row_panels) {
   const ptrdiff_t panels = (cols + NR - 1) / NR, threads = omp_get_max_threads();
-  split s = {.width = panels < EP_PANELS_AT_ONCE ? panels : EP_PANELS_AT_ONCE, .groups = 1};
+  split s = {.width = panels < PANELS_AT_ONCE ? panels : PANELS_AT_ONCE, .groups = 1};
   s.blocks = (panels + s.width - 1) / s.width;
   if (s.blocks < 4 * threads && panels * row_panels > 64) s.groups = threads;
   if (s.groups > row_panels) s.groups = row_panels;

@@ -1,6 +1,7 @@
 #include "core/mem.h"
 
 #include <cblas.h>
+#include <eigenpair/machine.h>
 #include <eigenpair/run.h>
 #include <omp.h>
 #include <stdlib.h>
@@ -46,6 +47,7 @@ static _Thread_local ep_run *current;
 
 ep_status ep_run_new(ep_run **out, const ep_run_config *config) {
   *out = NULL;
+  EP_TRY(ep_machine_check());
   EP_CHECK(openblas_get_parallel() == 2, EP_ERR_NUMERIC,
            "the BLAS found at start is not OpenBLAS with OpenMP (install libopenblas0-openmp)");
   ep_run *run = calloc(1, sizeof *run);
@@ -120,3 +122,5 @@ size_t ep_memory_current(void) { return ep_mem_current(); }
 size_t ep_memory_peak(void) { return ep_mem_peak(); }
 void ep_memory_peak_reset(void) { ep_mem_peak_reset(); }
 const char *ep_version(void) { return EP_VERSION; }
+const char *ep_machine_blas(void) { return openblas_get_config(); }
+const char *ep_machine_blas_core(void) { return openblas_get_corename(); }

@@ -2,12 +2,12 @@
  * differently, by where they stand in its tiles; here all columns take the same operations in the same order, so equal
  * columns stay equal to the last bit (WIDE Prop. 18 in floating point).
  *
- * A strip of columns is one vector of 64 bytes, padded with zeros; six rows of sums stay in registers. Serial. */
+ * A strip of columns is one vector of 64 bytes, padded with zeros; some rows of sums stay in registers. Serial. */
 #include "core/loops.h"
 
 #include <string.h>
 
-enum { ROWS = 6, LANES = 64 / sizeof(real), DEPTH = 256 };
+enum { ROWS = EP_VECTOR > 16 ? 6 : 3, LANES = 64 / sizeof(real), DEPTH = 256 };
 typedef real vec __attribute__((vector_size(64)));
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }

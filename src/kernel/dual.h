@@ -2,7 +2,10 @@
 /* Duals S = E phi(u) phi(v), S' = E phi'(u) phi'(v) of one point against many: what a layer of an infinitely wide
  * network does to a row of its kernel. The state of a pair is its gap 1 - C / sqrt(AB), never C itself: S' of relu
  * falls like sqrt(gap), and the gap of two almost equal points is lost in C. */
+#include "core/real.h"
+
 #include <eigenpair/activation.h>
+#include <stdbool.h>
 
 typedef struct ep_dual_kind ep_dual_kind;                   /* a row of the table */
 typedef struct ep_dual_table ep_dual_table;                 /* dual_table.h */
@@ -22,6 +25,35 @@ typedef struct {
 void ep_dual_row(double *value, double *slope, double *next, const ep_dual_kind *kind,
                  double parameter, const double *gap, const ep_dual_points *x,
                  const ep_dual_points *y, ptrdiff_t n);
+
+/* The activations: whether next[] follows from value[] alone (phi is bounded), the error of S and S', and for those
+ * without a closed form the stretch of their mixture. Errors are those of tests/theory/test_dual.c and a margin; that of
+ * exp is for variances of order 1 and grows with them, as the exponent does. */
+#define EP_DUALS(X)         \
+  X(relu, 0, 2e-15, 0)      \
+  X(leaky, 0, 2e-15, 0)     \
+  X(tanh, 1, 6e-15, 1)      \
+  X(sigmoid, 1, 6e-15, 0.5) \
+  X(erf, 1, 2e-15, 0)       \
+  X(linear, 0, 2e-15, 0)    \
+  X(gelu, 0, 2e-15, 0)      \
+  X(sin, 1, 2e-15, 0)       \
+  X(cos, 1, 2e-15, 0)       \
+  X(monomial, 0, 4e-15, 0)  \
+  X(exp, 0, 2e-15, 0)
+
+/* ---- dual_double.c: a row as ep_dual_row has it, without next[] where that is not wanted */
+typedef struct {
+  double *value, *slope, *next;
+  const double *gap;
+  const ep_dual_points *x, *y;
+  ptrdiff_t n;
+  double p; /* parameter of the activation */
+} ep_dual_job;
+EP_DOUBLE_FN(void, ep_dual_fill, const ep_dual_job *job, int kind, bool next);
+/* S and S' of tanh(stretch u), summed over the mixture */
+EP_DOUBLE_FN(void, ep_dual_mixture, double *value, double *slope, double stretch, const double *gap,
+             const ep_dual_points *x, const ep_dual_points *y, ptrdiff_t n);
 
 /* A table for variances from least to most, of about so many entries; for activations without a closed form, and where
  * it pays (else its degree is 0). Its error is that of ep_dual_error. */

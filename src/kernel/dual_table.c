@@ -1,3 +1,4 @@
+/* How a table is made; dual_table_double.c uses it. */
 #include "kernel/dual_table.h"
 
 #include <eigenpair/matrix.h>
@@ -6,17 +7,12 @@
 
 #define PI 3.14159265358979323846
 
-enum { LEAST_DEGREE = 32, MOST_DEGREE = 512, MOST_NORMS = 24, BLOCK = 16 };
+enum { LEAST_DEGREE = 32, MOST_DEGREE = 512 };
 /* where a table ends: the last coefficient beside the largest */
 static const double last_coefficient = 3e-16;
 
 double ep_dual_table_rho(const ep_dual_table *t, double P) {
   return t->half > 0 ? (log(P) - t->middle) / t->half : 0;
-}
-
-/* T_0(x) .. T_{n-1}(x) */
-static void chebyshev(double T[], double x, int n) {
-  for (int k = 0; k < n; k++) T[k] = k == 0 ? 1 : k == 1 ? x : 2 * x * T[k - 1] - T[k - 2];
 }
 
 /* f at the nodes cos(pi (k + 1/2) / n) -> coefficients of T_d; cosines[i] = cos(pi i / 2n), i < 4n */
@@ -31,7 +27,7 @@ static void transform(double *a, const double *f, ptrdiff_t n, ptrdiff_t terms,
 
 /* scratch of a table while it is made */
 typedef struct {
-  ep_dual_exact *exact;
+  ep_dual_mixture_d_fn *exact;
   double stretch;
   double cosines[4 * MOST_DEGREE];
   double gap[MOST_DEGREE], P[MOST_DEGREE], root[MOST_DEGREE]; /* of the nodes */
@@ -88,19 +84,19 @@ static ptrdiff_t find_degree(maker *m, ptrdiff_t *nodes, double most) {
 static int find_norms(double half) {
   if (half < 1e-16) return 1;
   const double r = (PI + sqrt(PI * PI + half * half)) / half, n = ceil(-log(1e-15) / log(r));
-  return n < MOST_NORMS ? (int)n : MOST_NORMS + 1;
+  return n < EP_TABLE_NORMS ? (int)n : EP_TABLE_NORMS + 1;
 }
 
 /* coefficients of V and D: transforms in d, then in both norms */
 static void fill(ep_dual_table *t, maker *m, ptrdiff_t nodes) {
   const ptrdiff_t q = t->norms, D = t->degree;
-  double T[MOST_NORMS][MOST_NORMS], P[MOST_NORMS], a[2][MOST_DEGREE];
+  double T[EP_TABLE_NORMS][EP_TABLE_NORMS], P[EP_TABLE_NORMS], a[2][MOST_DEGREE];
   memset(t->value, 0, (size_t)(q * q * D) * sizeof *t->value);
   memset(t->slope, 0, (size_t)(q * q * D) * sizeof *t->slope);
   for (ptrdiff_t i = 0; i < q; i++) {
     const double rho = cos(PI * ((double)i + 0.5) / (double)q);
     P[i] = exp(t->middle + t->half * rho);
-    chebyshev(T[i], rho, (int)q);
+    ep_chebyshev(T[i], rho, (int)q);
   }
   for (ptrdiff_t i = 0; i < q; i++)
     for (ptrdiff_t j = 0; j < q; j++) {
@@ -132,7 +128,8 @@ static double error_of(const ep_dual_table *t, maker *m) {
     }
     const ep_dual_points x = {.P = &A, .root = &root}, y = {.P = m->P, .root = m->root};
     m->exact(m->f, m->g, m->stretch, m->gap, &x, &y, PLACES);
-    ep_dual_table_row(value, slope, t, m->gap, ep_dual_table_rho(t, A), rho, PLACES);
+    EP_PICK_DOUBLE(ep_dual_table_row)
+    (value, slope, t, m->gap, ep_dual_table_rho(t, A), rho, PLACES);
     for (int k = 0; k < PLACES; k++)
       error = fmax(error,
                    fmax(fabs(value[k] - m->f[k]) / m->f[11], fabs(slope[k] - m->g[k]) / m->g[11]));
@@ -140,12 +137,12 @@ static double error_of(const ep_dual_table *t, maker *m) {
   return error;
 }
 
-ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_exact *exact, double stretch,
-                            double least, double most, double entries) {
+ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_mixture_d_fn *exact,
+                            double stretch, double least, double most, double entries) {
   *t = (ep_dual_table){.middle = 0.5 * (log(least) + log(most)),
                        .half = 0.5 * (log(most) - log(least))};
   const double norms = find_norms(t->half);
-  if (norms > MOST_NORMS || entries < 4 * LEAST_DEGREE * norms * norms) return EP_OK;
+  if (norms > EP_TABLE_NORMS || entries < 4 * LEAST_DEGREE * norms * norms) return EP_OK;
   maker *m;
   ptrdiff_t nodes;
   EP_TRY(ep_work_get(work, &m, 1, sizeof *m));
@@ -161,67 +158,4 @@ ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_exact *exac
   if (degree) fill(t, m, nodes);
   if (degree && !(error_of(t, m) <= 0.75 * EP_TABLE_ERROR)) t->degree = 0;
   return EP_OK;
-}
-
-/* out[b, d] = sum_a T_a(rho_x) table[a, b, d] */
-static void collapse(double *out, const double *table, const ep_dual_table *t, double rho_x) {
-  const ptrdiff_t q = t->norms, n = q * t->degree;
-  double T[MOST_NORMS];
-  chebyshev(T, rho_x, (int)q);
-  memcpy(out, table, (size_t)n * sizeof *out);
-  for (ptrdiff_t a = 1; a < q; a++)
-    for (ptrdiff_t i = 0; i < n; i++) out[i] += T[a] * table[a * n + i];
-}
-
-typedef double vec __attribute__((vector_size(32), aligned(8), may_alias));
-enum { VECTORS = BLOCK * sizeof(double) / sizeof(vec) };
-
-/* sum[k] += scale[k] sum_d a_d T_d(x_k), by Clenshaw's recurrence; twice[k] = 2 x_k */
-static void add_series(double *sum, const double *scale, const double *a, int degree,
-                       const double *twice) {
-  vec b[VECTORS] = {{0}}, before[VECTORS] = {{0}}, x[VECTORS];
-#pragma GCC unroll 8
-  for (int v = 0; v < VECTORS; v++) x[v] = ((const vec *)twice)[v];
-  for (int d = degree - 1; d > 0; d--)
-#pragma GCC unroll 8
-    for (int v = 0; v < VECTORS; v++) {
-      const vec next = x[v] * b[v] + (a[d] - before[v]);
-      before[v] = b[v];
-      b[v] = next;
-    }
-#pragma GCC unroll 8
-  for (int v = 0; v < VECTORS; v++)
-    ((vec *)sum)[v] += ((const vec *)scale)[v] * (0.5 * x[v] * b[v] + (a[0] - before[v]));
-}
-
-void ep_dual_table_row(double *value, double *slope, const ep_dual_table *t, const double *gap,
-                       double rho_x, const double *rho_y, ptrdiff_t n) {
-  double V[EP_TABLE_MOST], S[EP_TABLE_MOST];
-  collapse(V, t->value, t, rho_x);
-  collapse(S, t->slope, t, rho_x);
-  for (ptrdiff_t j = 0; j < n; j += BLOCK) {
-    const ptrdiff_t m = n - j < BLOCK ? n - j : BLOCK;
-    double g[BLOCK] = {0}, rho[BLOCK] = {0}, twice[BLOCK], T[BLOCK], last[BLOCK];
-    double v[BLOCK] = {0}, s[BLOCK] = {0};
-    memcpy(g, gap + j, (size_t)m * sizeof *g);
-    memcpy(rho, rho_y + j, (size_t)m * sizeof *rho);
-    for (int k = 0; k < BLOCK; k++) {
-      twice[k] = 2 - 4 * (g[k] * (2 - g[k]));
-      T[k] = 1; /* T_b(rho) and T_{b-1}(rho) */
-      last[k] = rho[k];
-    }
-    for (int b = 0; b < t->norms; b++) {
-      add_series(v, T, V + b * t->degree, t->degree, twice);
-      add_series(s, T, S + b * t->degree, t->degree, twice);
-      for (int k = 0; k < BLOCK; k++) {
-        const double next = 2 * rho[k] * T[k] - last[k];
-        last[k] = T[k];
-        T[k] = next;
-      }
-    }
-    for (ptrdiff_t k = 0; k < m; k++) {
-      value[j + k] = (1 - g[k]) * v[k];
-      slope[j + k] = s[k];
-    }
-  }
 }

@@ -9,7 +9,7 @@
 
 #include <eigenpair/matrix.h>
 
-enum { EP_TABLE_MOST = 2048 }; /* norms * degree */
+enum { EP_TABLE_MOST = 2048, EP_TABLE_NORMS = 24 }; /* norms * degree, norms */
 /* of S and S', relative to those of equal points; a table is tried in a few places and must do a little better there */
 #define EP_TABLE_ERROR 2e-14
 
@@ -19,14 +19,15 @@ struct ep_dual_table {
   double *value, *slope; /* V and D, (norms, norms, degree); memory of the call's scratch */
 };
 
-/* the mixture itself, entry by entry: what a table stands for */
-typedef void ep_dual_exact(double *value, double *slope, double stretch, const double *gap,
-                           const ep_dual_points *x, const ep_dual_points *y, ptrdiff_t n);
-
 /* Table for variances from least to most (> 0) and about `entries` uses. Its degree is 0 where it would not pay, or not
  * be as accurate as what it stands for. */
-ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_exact *exact, double stretch,
-                            double least, double most, double entries);
+ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_mixture_d_fn *exact,
+                            double stretch, double least, double most, double entries);
+/* T_0(x) .. T_{n-1}(x) */
+static inline void ep_chebyshev(double T[], double x, int n) {
+  for (int k = 0; k < n; k++) T[k] = k == 0 ? 1 : k == 1 ? x : 2 * x * T[k - 1] - T[k - 2];
+}
 double ep_dual_table_rho(const ep_dual_table *t, double P);
-void ep_dual_table_row(double *value, double *slope, const ep_dual_table *t, const double *gap,
-                       double rho_x, const double *rho_y, ptrdiff_t n);
+/* dual_table_double.c */
+EP_DOUBLE_FN(void, ep_dual_table_row, double *value, double *slope, const ep_dual_table *t,
+             const double *gap, double rho_x, const double *rho_y, ptrdiff_t n);

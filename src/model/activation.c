@@ -12,8 +12,8 @@ struct ep_activation_kind {
   const char *name;
   double def, lo, hi; /* of the parameter; lo = hi: there is none */
   double (*lipschitz)(double p), (*smoothness)(double p);
-  loop *value[2], *slope[2], *curve[2]; /* by precision */
-  two_loop *both[2];
+  loop *const *value[2], *const *slope[2], *const *curve[2]; /* by precision and level */
+  two_loop *const *both[2];
 };
 
 #define X(name, def, lo, hi, L, B, value, slope, curve)             \
@@ -23,17 +23,17 @@ EP_ACTIVATIONS(X, X)
 #undef X
 
 static const ep_activation_kind kinds[] = {
-#define X(name, def, lo, hi, L, B, value, slope, curve) \
-  {#name,                                               \
-   def,                                                 \
-   lo,                                                  \
-   hi,                                                  \
-   lipschitz_##name,                                    \
-   smoothness_##name,                                   \
-   {ep_act_value_##name##_s, ep_act_value_##name##_d},  \
-   {ep_act_slope_##name##_s, ep_act_slope_##name##_d},  \
-   {ep_act_curve_##name##_s, ep_act_curve_##name##_d},  \
-   {ep_act_both_##name##_s, ep_act_both_##name##_d}},
+#define X(name, def, lo, hi, L, B, value, slope, curve)      \
+  {#name,                                                    \
+   def,                                                      \
+   lo,                                                       \
+   hi,                                                       \
+   lipschitz_##name,                                         \
+   smoothness_##name,                                        \
+   {ep_act_value_##name##_s_of, ep_act_value_##name##_d_of}, \
+   {ep_act_slope_##name##_s_of, ep_act_slope_##name##_d_of}, \
+   {ep_act_curve_##name##_s_of, ep_act_curve_##name##_d_of}, \
+   {ep_act_both_##name##_s_of, ep_act_both_##name##_d_of}},
     EP_ACTIVATIONS(X, X)
 #undef X
 };
@@ -54,7 +54,7 @@ ep_status ep_activation_parse(ep_activation *out, const char *text) {
   EP_CHECK(end != parameter && !*end && p >= kinds[i].lo && p <= kinds[i].hi, EP_ERR_ARG,
            "activation '%s': the parameter is a number from %g to %g", text, kinds[i].lo,
            kinds[i].hi);
-  EP_CHECK(out->kind->value[0] != ep_act_value_monomial_s || p == floor(p), EP_ERR_ARG,
+  EP_CHECK(out->kind->value[0] != ep_act_value_monomial_s_of || p == floor(p), EP_ERR_ARG,
            "activation '%s': the power is a whole number", text);
   out->parameter = p;
   return EP_OK;
@@ -70,19 +70,19 @@ double ep_activation_smoothness(const ep_activation *phi) {
 
 double ep_activation_value(const ep_activation *phi, double a) {
   double h;
-  phi->kind->value[EP_DOUBLE](&h, &a, 1, phi->parameter);
+  phi->kind->value[EP_DOUBLE][ep_level](&h, &a, 1, phi->parameter);
   return h;
 }
 
 double ep_activation_slope(const ep_activation *phi, double a) {
   double s;
-  phi->kind->slope[EP_DOUBLE](&s, &a, 1, phi->parameter);
+  phi->kind->slope[EP_DOUBLE][ep_level](&s, &a, 1, phi->parameter);
   return s;
 }
 
 double ep_activation_curve(const ep_activation *phi, double a) {
   double c;
-  phi->kind->curve[EP_DOUBLE](&c, &a, 1, phi->parameter);
+  phi->kind->curve[EP_DOUBLE][ep_level](&c, &a, 1, phi->parameter);
   return c;
 }
 
@@ -94,21 +94,21 @@ static void by_rows(const ep_mat *out, loop *f, const ep_mat *A, double p) {
 }
 
 void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
-  by_rows(H, phi->kind->value[A->prec], A, phi->parameter);
+  by_rows(H, phi->kind->value[A->prec][ep_level], A, phi->parameter);
 }
 
 void ep_activation_slopes(const ep_mat *S, const ep_activation *phi, const ep_mat *A) {
-  by_rows(S, phi->kind->slope[A->prec], A, phi->parameter);
+  by_rows(S, phi->kind->slope[A->prec][ep_level], A, phi->parameter);
 }
 
 void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_mat *A) {
-  by_rows(C, phi->kind->curve[A->prec], A, phi->parameter);
+  by_rows(C, phi->kind->curve[A->prec][ep_level], A, phi->parameter);
 }
 
 void ep_activation_both(const ep_mat *H, const ep_mat *S, const ep_activation *phi,
                         const ep_mat *A) {
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat h = ep_mat_rows(H, i, 1), s = ep_mat_rows(S, i, 1), a = ep_mat_rows(A, i, 1);
-    phi->kind->both[A->prec](h.data, s.data, a.data, A->cols, phi->parameter);
+    phi->kind->both[A->prec][ep_level](h.data, s.data, a.data, A->cols, phi->parameter);
   }
 }

@@ -3,7 +3,8 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "optima", "reproduce", "data"]
+COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "optima", "reproduce", "data",
+            "version"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -52,6 +53,7 @@ DEFAULTS = {
     "report": {"out": "report"},
     "reproduce": {"out": "reproduce", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+    "version": {},
 }
 # options of interface.md without a default value
 OTHERS = {
@@ -70,6 +72,7 @@ OTHERS = {
     "learnability": "kernel-matrix input-scale trains target out report data labels image json progress",
     "optima": "alpha ball data labels image augment anchors positives out report json progress",
     "data": "data labels image out labels-out json progress",
+    "version": "json progress",
 }
 
 
@@ -93,6 +96,7 @@ def test_the_first_lines_shown_work(good, tmp_path):
 def test_version(good):
     """Scripts read the version from one line."""
     assert re.fullmatch(r"eigenpair \d+\.\d+\.\d+\n", good("--version"))
+    assert good("fit", "--data", "digits", "--version") == good("--version")
 
 
 @pytest.mark.parametrize("command", COMMANDS)

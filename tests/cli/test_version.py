@@ -1,0 +1,65 @@
+"""What runs and on what, and the kernels of other processors."""
+import json
+
+import numpy as np
+import pytest
+
+LEVELS = ["plain", "v2", "v3", "v4"]
+
+
+@pytest.fixture
+def at_level(call, ep):
+    """Runs the program with EP_KERNELS."""
+    return lambda level, *args: ep(*args, env=dict(call()["env"], EP_KERNELS=level))
+
+
+def levels_here(at_level):
+    return [level for level in LEVELS if at_level(level, "version").code == 0]
+
+
+def test_says_what_runs(good):
+    text, told = good("version"), json.loads(good("version", "--json"))
+    assert set(told) == {"version", "processor", "kernels", "blas", "blas_core", "threads"}
+    assert good("--version") == f"eigenpair {told['version']}\n"
+    for key in told:
+        assert str(told[key]) in text
+    assert told["kernels"] in LEVELS
+    assert "OpenBLAS" in told["blas"] and told["threads"] >= 1
+
+
+def test_the_best_level_is_taken(good, at_level):
+    """Without EP_KERNELS, and with an empty one, the highest that can be forced; `plain` always can."""
+    here = levels_here(at_level)
+    assert here == LEVELS[:len(here)] and here
+    env_free = json.loads(at_level("", "version", "--json").out)["kernels"]
+    assert env_free == here[-1]
+    for level in here:
+        assert json.loads(at_level(level, "version", "--json").out)["kernels"] == level
+
+
+@pytest.mark.parametrize("command", [["version"], ["fit", "--data", "digits", "--samples", "10", "--epochs", "1"]])
+def test_a_level_that_is_none(at_level, command):
+    for level in ["v9", "V3", "avx2"] + [x for x in LEVELS if x not in levels_here(at_level)]:
+        result = at_level(level, *command)
+        assert result.code == 2 and result.out == ""
+        assert result.err.count("\n") == 1
+        assert f"EP_KERNELS is '{level}'" in result.err and "plain" in result.err
+
+
+@pytest.mark.parametrize("precision, tolerance", [("single", 2e-4), ("double", 1e-11)])
+def test_levels_agree(at_level, tmp_path, precision, tolerance):
+    """Ten epochs on digits, packed and through tanh: the same model to rounding."""
+    models = []
+    for level in levels_here(at_level):
+        result = at_level(level, "fit", "--data", "digits", "--samples", "60", "--width", "70", "--epochs", "10",
+                          "--activation", "tanh", "--precision", precision, "--out", f"{level}.npz")
+        assert result.code == 0, result.err
+        models.append(np.load(tmp_path / f"{level}.npz"))
+    for model in models[1:]:
+        for name in ["V", "W"]:
+            assert np.abs(model[name] - models[0][name]).max() < tolerance * np.abs(models[0][name]).max()
+
+
+def test_no_other_words(ep):
+    result = ep("version", "--frobnicate")
+    assert result.code == 2 and "frobnicate" in result.err
