@@ -16,8 +16,8 @@ struct ep_packed {
   int threads;
 };
 
-/* Greedy ordering looks at so many rows at a time, and at so many columns of each. */
-enum { WINDOW = 2048, BITS = 2048, WORDS = BITS / 64 };
+/* Greedy ordering looks at so many rows at a time. */
+enum { WINDOW = 2048, BITS = EP_ORDER_BITS, WORDS = BITS / 64 };
 /* Below so many columns in all products, ordering and packing cost more than they save. */
 static const double order_columns = 4000, pack_columns = 500;
 
@@ -35,30 +35,6 @@ static void supports(uint64_t (*bits)[WORDS], const ep_mat *X, int transposed, p
       if (entry(X, transposed, i, k) != 0) bits[i][b / 64] |= (uint64_t)1 << (b % 64);
 }
 
-static int new_columns(const uint64_t *row, const uint64_t *have, int words) {
-  int n = 0;
-  for (int w = 0; w < words; w++) n += __builtin_popcountll(row[w] & ~have[w]);
-  return n;
-}
-
-/* Fills panels one by one with the row that adds the fewest columns to the panel. */
-static void order_window(ptrdiff_t *order, uint64_t (*bits)[WORDS], ptrdiff_t *left, ptrdiff_t n,
-                         int words) {
-  uint64_t have[WORDS] = {0}; /* columns of the panel that is being filled */
-  for (ptrdiff_t place = 0; n > 0; place++) {
-    if (place % EP_PANEL_ROWS == 0) memset(have, 0, sizeof have);
-    ptrdiff_t best = 0;
-    int fewest = BITS + 1;
-    for (ptrdiff_t c = 0; c < n; c++) {
-      const int k = new_columns(bits[left[c]], have, words);
-      if (k < fewest) fewest = k, best = c;
-    }
-    for (int w = 0; w < words; w++) have[w] |= bits[left[best]][w];
-    order[place] = left[best];
-    left[best] = left[--n];
-  }
-}
-
 static ep_status order_rows(ep_work *work, ep_side *side, const ep_mat *X, int transposed) {
   const ptrdiff_t columns = side->depth < BITS ? side->depth : BITS;
   uint64_t(*bits)[WORDS];
@@ -71,7 +47,8 @@ static ep_status order_rows(ep_work *work, ep_side *side, const ep_mat *X, int t
 #pragma omp parallel for schedule(dynamic)
   for (ptrdiff_t i0 = 0; i0 < side->rows; i0 += window) {
     const ptrdiff_t n = side->rows - i0 < window ? side->rows - i0 : window;
-    order_window(side->order + i0, bits, left + i0, n, (int)((columns + 63) / 64));
+    EP_PICK(X->prec, ep_side_order)
+    (side->order + i0, bits[0], left + i0, n, (int)((columns + 63) / 64));
   }
   return EP_OK;
 }

@@ -26,6 +26,11 @@ static inline ptrdiff_t ep_side_scratch(const ep_side *L, int sums) {
   return rows * EP_PANEL_COLS;
 }
 
+/* Fills panels one by one with the row that adds the fewest columns to the panel. bits: the support of each row on at most
+ * EP_ORDER_BITS columns, of which so many words are used; left: the n rows to be placed, used up */
+enum { EP_ORDER_BITS = 2048 };
+EP_REAL_FN(void, ep_side_order, ptrdiff_t *order, const uint64_t *bits, ptrdiff_t *left,
+           ptrdiff_t n, int words);
 EP_REAL_FN(void, ep_side_values, ep_side *side, const ep_mat *X, int transposed);
 EP_REAL_FN(void, ep_side_mul_nt, const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
            void *scratch);

@@ -16,6 +16,30 @@ typedef real vec __attribute__((vector_size(EP_VECTOR), aligned(sizeof(real)), m
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
+static int new_columns(const uint64_t *row, const uint64_t *have, int words) {
+  int n = 0;
+  for (int w = 0; w < words; w++) n += __builtin_popcountll(row[w] & ~have[w]);
+  return n;
+}
+
+void R(ep_side_order)(ptrdiff_t *order, const uint64_t *bits, ptrdiff_t *left, ptrdiff_t n,
+                      int words) {
+  enum { WORDS = EP_ORDER_BITS / 64 };
+  uint64_t have[WORDS] = {0}; /* columns of the panel that is being filled */
+  for (ptrdiff_t place = 0; n > 0; place++) {
+    if (place % EP_PANEL_ROWS == 0) memset(have, 0, sizeof have);
+    ptrdiff_t best = 0;
+    int fewest = EP_ORDER_BITS + 1;
+    for (ptrdiff_t c = 0; c < n; c++) {
+      const int k = new_columns(bits + left[c] * WORDS, have, words);
+      if (k < fewest) fewest = k, best = c;
+    }
+    for (int w = 0; w < words; w++) have[w] |= bits[left[best] * WORDS + w];
+    order[place] = left[best];
+    left[best] = left[--n];
+  }
+}
+
 /* the values of side->index, once rows are ordered and columns listed */
 void R(ep_side_values)(ep_side *side, const ep_mat *X, int transposed) {
 #pragma omp parallel for schedule(static)

@@ -2,52 +2,58 @@
  * differently, by where they stand in its tiles; here all columns take the same operations in the same order, so equal
  * columns stay equal to the last bit (WIDE Prop. 18 in floating point).
  *
- * A strip of columns is one vector of 64 bytes, padded with zeros; some rows of sums stay in registers. Serial. */
+ * A strip of columns is 64 bytes of some vectors, padded with zeros; some rows of sums stay in registers. Serial. */
 #include "core/loops.h"
 
 #include <string.h>
 
-enum { ROWS = EP_VECTOR > 16 ? 6 : 3, LANES = 64 / sizeof(real), DEPTH = 256 };
-typedef real vec __attribute__((vector_size(64)));
+enum { ROWS = EP_VECTOR > 16 ? 6 : 3, NV = 64 / EP_VECTOR, LANES = 64 / sizeof(real), DEPTH = 256 };
+typedef real vec __attribute__((vector_size(EP_VECTOR), aligned(sizeof(real)), may_alias));
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
-/* panel_k = the strip of B that begins at (k0 + k, j) */
-static void fill_panel(vec *panel, const ep_mat *B, ptrdiff_t k0, ptrdiff_t depth, ptrdiff_t j,
+/* panel_k = the strip of B that begins at (k0 + k, j); what is beyond its width stays as it is */
+static void fill_panel(real *panel, const ep_mat *B, ptrdiff_t k0, ptrdiff_t depth, ptrdiff_t j,
                        ptrdiff_t width) {
-  for (ptrdiff_t k = 0; k < depth; k++) {
-    panel[k] = (vec){0};
-    memcpy(&panel[k], at(B, k0 + k, j), (size_t)width * sizeof(real));
-  }
+  for (ptrdiff_t c = 0; c < width; c++)
+    for (ptrdiff_t k = 0; k < depth; k++) panel[k * LANES + c] = *at(B, k0 + k, j + c);
 }
 
 /* c <- alpha sum + beta c for one strip of a row */
-static void store(real *c, const vec *sum, real alpha, real beta, ptrdiff_t width) {
-  vec old = {0};
-  if (beta != 0) memcpy(&old, c, (size_t)width * sizeof(real));
-  const vec now = alpha * *sum + beta * old;
-  memcpy(c, &now, (size_t)width * sizeof(real));
+static void store(real *c, const real *sum, real alpha, real beta, ptrdiff_t width) {
+  if (beta == 0)
+    for (ptrdiff_t i = 0; i < width; i++) c[i] = alpha * sum[i];
+  else
+    for (ptrdiff_t i = 0; i < width; i++) c[i] = alpha * sum[i] + beta * c[i];
 }
 
 /* sum_r = sum_k a[r stride + k step] panel_k */
-static inline __attribute__((always_inline)) void sum_rows(vec sum[ROWS], const real *a,
+static inline __attribute__((always_inline)) void sum_rows(real *sum, const real *a,
                                                            const ptrdiff_t stride[ROWS],
-                                                           ptrdiff_t step, const vec *panel,
+                                                           ptrdiff_t step, const real *panel,
                                                            ptrdiff_t depth) {
-  vec s[ROWS] = {{0}};
-  for (ptrdiff_t k = 0; k < depth; k++, a += step)
+  vec s[ROWS][NV] = {{{0}}};
+  const real *row[ROWS];
+  for (int r = 0; r < ROWS; r++) row[r] = a + stride[r];
+  for (ptrdiff_t k = 0; k < depth; k++, panel += LANES)
 #pragma GCC unroll 6
-    for (int r = 0; r < ROWS; r++) s[r] += a[stride[r]] * panel[k];
-  for (int r = 0; r < ROWS; r++) sum[r] = s[r];
+    for (int r = 0; r < ROWS; r++)
+#pragma GCC unroll 4
+      for (int v = 0; v < NV; v++) s[r][v] += row[r][k * step] * ((const vec *)panel)[v];
+#pragma GCC unroll 6
+  for (int r = 0; r < ROWS; r++)
+#pragma GCC unroll 4
+    for (int v = 0; v < NV; v++) ((vec *)sum)[r * NV + v] = s[r][v];
 }
 
 /* C = alpha op(A) B + beta C */
 static inline __attribute__((always_inline)) void skinny(const ep_mat *C, double alpha,
                                                          const ep_mat *A, const int transposed,
                                                          const ep_mat *B, double beta) {
-  vec panel[DEPTH];
+  real panel[DEPTH * LANES], sum[ROWS * LANES];
   for (ptrdiff_t j = 0; j < C->cols; j += LANES) {
     const ptrdiff_t width = smaller(LANES, C->cols - j);
+    memset(panel, 0, sizeof panel);
     for (ptrdiff_t k = 0; k < B->rows; k += DEPTH) {
       const ptrdiff_t depth = smaller(DEPTH, B->rows - k);
       fill_panel(panel, B, k, depth, j, width);
@@ -55,11 +61,10 @@ static inline __attribute__((always_inline)) void skinny(const ep_mat *C, double
         const ptrdiff_t n = smaller(ROWS, C->rows - i);
         ptrdiff_t stride[ROWS];
         for (int r = 0; r < ROWS; r++) stride[r] = smaller(r, n - 1) * (transposed ? 1 : A->ld);
-        vec sum[ROWS];
         sum_rows(sum, transposed ? at(A, k, i) : at(A, i, k), stride, transposed ? A->ld : 1, panel,
                  depth);
         for (ptrdiff_t r = 0; r < n; r++)
-          store(at(C, i + r, j), &sum[r], (real)alpha, k ? 1 : (real)beta, width);
+          store(at(C, i + r, j), sum + r * LANES, (real)alpha, k ? 1 : (real)beta, width);
       }
     }
   }
