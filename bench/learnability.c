@@ -1,6 +1,8 @@
 /* Learnability: spectra of a million points, and regression from drawn sets beside the products it contains. */
 #include "bench.h"
 
+#include <eigenpair/domain.h>
+
 #include <float.h>
 #include <math.h>
 

@@ -1,6 +1,8 @@
 /* Optima: one evaluation of A(w)w beside one product with the data; a thousand starts. */
 #include "bench.h"
 
+#include <eigenpair/synthetic.h>
+
 #include <math.h>
 
 enum { ROUNDS = 11 };

@@ -83,14 +83,16 @@ static void tile_sum(real *tile, const real *a, const uint16_t *index, ptrdiff_t
 /* B_kj = V[j][k], a panel of NR columns after the other; columns past the end are zero */
 static void pack_transposed(real *B, const ep_mat *V, ptrdiff_t j0, ptrdiff_t panels, ptrdiff_t k0,
                             ptrdiff_t depth) {
-  enum { STRIP = 64 }; /* a strip of all columns stays in the first-level cache */
-  for (ptrdiff_t p = 0; p < panels; p++, B += depth * NR)
-    for (ptrdiff_t s0 = 0; s0 < depth; s0 += STRIP)
-      for (int c = 0; c < NR; c++) {
-        const ptrdiff_t j = j0 + p * NR + c, s1 = smaller(depth, s0 + STRIP);
-        const real *v = j < V->rows ? at(V, j, k0) : NULL;
-        for (ptrdiff_t k = s0; k < s1; k++) B[k * NR + c] = v ? v[k] : 0;
-      }
+  static const real none[EP_PANEL_DEPTH];
+  for (ptrdiff_t p = 0; p < panels; p++) {
+    const real *v[NR];
+    for (int c = 0; c < NR; c++) {
+      const ptrdiff_t j = j0 + p * NR + c;
+      v[c] = j < V->rows ? at(V, j, k0) : none;
+    }
+    for (ptrdiff_t k = 0; k < depth; k++, B += NR)
+      for (int c = 0; c < NR; c++) B[c] = v[c][k];
+  }
 }
 
 /* B_kj = B[k][j], the same panels */
