@@ -53,7 +53,8 @@ static void bench_sets(void) {
   const ep_target f = {.F = X};
   for (int r = 0; r < ROUNDS; r++) {
     double begin = bench_now();
-    bench_must(ep_domain_measure(&m, T, d, &f, &(ep_training_set){.train = N}, 1, (uint64_t)r, 8e9));
+    bench_must(
+        ep_domain_measure(&m, T, d, &f, &(ep_training_set){.train = N}, 1, (uint64_t)r, 8e9));
     best = fmin(best, bench_now() - begin);
     begin = bench_now();
     ep_mat_mul(&C, 1, &A, EP_N, &B, EP_N, 0); /* 2 n^2 M */
