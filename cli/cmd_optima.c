@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define OPTIMA_FILES(X, S)                                                                     \
@@ -49,10 +50,14 @@ void help_optima(FILE *to) {
       "lambda, gap: of A(w) = C_alpha[x h'(w'x)]. roughness: how fast A turns w away as w moves. "
       "Theorem 1: gap >\n"
       "roughness makes it stable. basin: share of the starts. Everything is computed in double.\n"
-      "Optima are locally maximal eigenvectors, A(w)w = lambda_1(A(w)) w with a gap. Starts may "
-      "also "
-      "settle where A(w)\n"
-      "jumps (w orthogonal to a data point): listed apart, as other ends.\n");
+      "Optima are where starts settle. Most are locally maximal eigenvectors, A(w)w = "
+      "lambda_1(A(w)) w with a gap, but need not be:\n"
+      "Theorem 1 is sufficient, not necessary. Ends held by many points on one hyperplane, where "
+      "A(w) jumps far from any\n"
+      "eigenvector, are listed apart.\n"
+      "--nodes K: layers of K nodes whose weights are made from all K outputs (infonce then makes "
+      "nodes share out the patterns).\n"
+      "  eigenpair optima --data summation:6,500,0.2 --nodes 6 --weights infonce:2 --starts 12\n");
   args_help(groups, to);
 }
 
@@ -70,6 +75,7 @@ static void print_ends(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
            100 * p->low, 100 * p->high, p->lambda, p->gap, p->roughness,
            p->theorem1  ? "stable"
            : p->maximal ? "open"
+           : p->nearly  ? "jump"
                         : "not max.");
     if (isnan(p->returns)) printf("-\n");
     else printf("%.0f %%\n", 100 * p->returns);
@@ -78,15 +84,20 @@ static void print_ends(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
   if (shown < end) printf("  .. and %td more (--json has all)\n", end - shown);
 }
 
-static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
+static void print_head(const setup_optima *s, const ep_layer *layer) {
   printf("data     %s: ", s->data.data[0] ? s->data.data : s->files.anchors);
   print_count(stdout, (double)layer->X.rows);
   printf(" points of dimension %td%s\n", layer->X.cols, layer->X2.data ? ", two views each" : "");
   printf("layer    %s, %s weights, %s search\n", s->optima.activation, s->optima.weights,
          s->optima.search);
+}
+
+static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
+  print_head(s, layer);
   printf("starts   %td: %td dead, %td not settled, %.0f iterations on average\n", o->starts,
          o->dead, o->unsettled, o->iterations);
-  printf("optima   %td, of which %td are locally maximal eigenvectors\n", o->optima, o->maximal);
+  printf("optima   %td, of which %td are locally maximal eigenvectors", o->optima, o->maximal);
+  printf(o->nearly ? ", %td nearly so: A(w) jumps there\n" : "\n", o->nearly);
   print_ends(o, 0, o->optima);
   if (o->optima < o->count)
     printf("other    %td ends held by equal points where A(w) jumps\n", o->count - o->optima);
@@ -97,15 +108,15 @@ static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_
 
 static json_t *optimum_json(const ep_optimum *p, const double *w, ptrdiff_t d) {
   return json_pack(
-      "{s:o,s:o,s:o,s:o,s:b,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:b,s:b,s:I,s:o,s:o,s:o,s:o,s:o,s:o}", "w",
-      ep_json_numbers(w, d), "lambda", number_json(p->lambda), "gap", number_json(p->gap),
+      "{s:o,s:o,s:o,s:o,s:b,s:f,s:f,s:f,s:I,s:o,s:o,s:o,s:b,s:b,s:b,s:I,s:o,s:o,s:o,s:o,s:o,s:o}",
+      "w", ep_json_numbers(w, d), "lambda", number_json(p->lambda), "gap", number_json(p->gap),
       "roughness", number_json(p->roughness), "stable", p->stable, "basin", p->basin, "basin_low",
       p->low, "basin_high", p->high, "count", (json_int_t)p->count, "lambda_1", number_json(p->top),
       "alignment", number_json(p->alignment), "residual", number_json(p->residual), "maximal",
-      p->maximal, "theorem1", p->theorem1, "touching", (json_int_t)p->touching, "returns",
-      number_json(p->returns), "roughness_bound", number_json(p->roughness_bound), "r",
-      number_json(p->r), "z0", number_json(p->z0), "irregularity", number_json(p->irregularity),
-      "ball", number_json(p->ball));
+      p->maximal, "nearly_maximal", p->nearly, "theorem1", p->theorem1, "touching",
+      (json_int_t)p->touching, "returns", number_json(p->returns), "roughness_bound",
+      number_json(p->roughness_bound), "r", number_json(p->r), "z0", number_json(p->z0),
+      "irregularity", number_json(p->irregularity), "ball", number_json(p->ball));
 }
 
 static json_t *list_json(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
@@ -115,20 +126,26 @@ static json_t *list_json(const ep_optima *o, ptrdiff_t first, ptrdiff_t end) {
   return list;
 }
 
-static json_t *result_json(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
+static json_t *config_json(const setup_optima *s) {
   json_t *config = json_object();
   bool ok = config && !ep_options_to_json(config, ep_optima_options, &s->optima) &&
             !ep_options_to_json(config, ep_data_options, &s->data) &&
             !ep_options_to_json(config, optima_file_options, &s->files) &&
             !ep_options_to_json(config, ep_run_options, &s->run);
-  if (!ok) return json_decref(config), NULL;
-  return json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:s,s:o,s:o}", "optima",
+  if (ok) return config;
+  json_decref(config);
+  return NULL;
+}
+
+static json_t *result_json(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {
+  return json_pack("{s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:f,s:s,s:o,s:o}", "optima",
                    list_json(o, 0, o->optima), "other_ends", list_json(o, o->optima, o->count),
-                   "maximal", (json_int_t)o->maximal, "starts", (json_int_t)o->starts, "dead",
-                   (json_int_t)o->dead, "unsettled", (json_int_t)o->unsettled, "iterations",
-                   o->iterations, "points", (json_int_t)layer->X.rows, "dimension",
-                   (json_int_t)layer->X.cols, "peak_memory", (double)ep_memory_peak(), "version",
-                   ep_version(), "machine", machine_json(), "config", config);
+                   "maximal", (json_int_t)o->maximal, "nearly_maximal", (json_int_t)o->nearly,
+                   "starts", (json_int_t)o->starts, "dead", (json_int_t)o->dead, "unsettled",
+                   (json_int_t)o->unsettled, "iterations", o->iterations, "points",
+                   (json_int_t)layer->X.rows, "dimension", (json_int_t)layer->X.cols, "peak_memory",
+                   (double)ep_memory_peak(), "version", ep_version(), "machine", machine_json(),
+                   "config", config_json(s));
 }
 
 /* ---- files */
@@ -195,7 +212,107 @@ static ep_status report(const setup_optima *s, const ep_layer *layer, const ep_o
   return EP_OK;
 }
 
+/* ---- layers of several nodes */
+
+static json_t *joint_json(const setup_optima *s, const ep_layer *layer, const ep_joint *j) {
+  json_t *list = json_array(), *distinct = json_array();
+  for (ptrdiff_t a = 0; a < j->count; a++)
+    json_array_append_new(
+        list, json_pack("{s:o,s:I,s:f}", "w", ep_json_numbers(ep_d(&j->direction, a, 0), j->W.cols),
+                        "layers", (json_int_t)j->held[a], "share",
+                        (double)j->held[a] / (double)j->layers));
+  for (ptrdiff_t l = 0; l < j->layers; l++)
+    json_array_append_new(distinct, json_integer(j->distinct[l]));
+  return json_pack("{s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:s,s:o,s:o}", "optima", list,
+                   "distinct", distinct, "distinct_mean", number_json(j->mean), "distinct_low",
+                   number_json(j->low), "distinct_high", number_json(j->high), "layers",
+                   (json_int_t)j->layers, "nodes", (json_int_t)j->nodes, "dead",
+                   (json_int_t)j->dead, "unsettled", (json_int_t)j->unsettled, "points",
+                   (json_int_t)layer->X.rows, "dimension", (json_int_t)layer->X.cols, "peak_memory",
+                   (double)ep_memory_peak(), "version", ep_version(), "machine", machine_json(),
+                   "config", config_json(s));
+}
+
+static void print_joint(const setup_optima *s, const ep_layer *layer, const ep_joint *j) {
+  enum { MOST = 40 };
+  print_head(s, layer);
+  printf("layers   %td of %td nodes: %td nodes dead, %td not settled\n", j->layers, j->nodes,
+         j->dead, j->unsettled);
+  printf("optima   %td directions in all; a layer holds %.2f", j->count, j->mean);
+  if (j->layers > 1) printf(" (%.2f to %.2f)", j->low, j->high);
+  printf("\n\n   #  layers with a node there\n");
+  for (ptrdiff_t a = 0; a < j->count && a < MOST; a++)
+    printf("%4td  %td (%.0f %%)\n", a + 1, j->held[a],
+           100 * (double)j->held[a] / (double)j->layers);
+  if (j->count > MOST) printf("  .. and %td more (--json has all)\n", j->count - MOST);
+}
+
+/* a dot a layer */
+static ep_status joint_figure(json_t **out, const ep_joint *j) {
+  EP_TRY(ep_figure_new(out, "layers", EP_FIGURE_SCATTER, "What each layer holds",
+                       "How many distinct directions the nodes of each layer end in.",
+                       (ep_axis){"layer", false}, (ep_axis){"distinct directions", false}));
+  double *x = malloc(2 * (size_t)j->layers * sizeof *x), *y = x + j->layers;
+  for (ptrdiff_t l = 0; x && l < j->layers; l++)
+    x[l] = (double)l + 1, y[l] = (double)j->distinct[l];
+  const ep_status st =
+      x ? ep_figure_add(*out, &(ep_series){.name = "layers", .count = j->layers, .x = x, .y = y})
+        : EP_FAIL(EP_ERR_NOMEM, "no memory for a figure");
+  free(x);
+  if (st) json_decref(*out);
+  return st;
+}
+
+static ep_status write_joint(const setup_optima *s, const ep_layer *layer, const ep_joint *j,
+                             int argc, char **argv) {
+  json_t *figure, *rows = json_array();
+  char words[200];
+  EP_TRY(joint_figure(&figure, j));
+  for (ptrdiff_t a = 0; a < j->count; a++)
+    json_array_append_new(rows, json_pack("[I,I,f]", (json_int_t)a + 1, (json_int_t)j->held[a],
+                                          (double)j->held[a] / (double)j->layers));
+  snprintf(words, sizeof words,
+           "%td layers of %td nodes: %td directions in all, %.2f a layer; %td nodes were dead, %td "
+           "had not settled.",
+           j->layers, j->nodes, j->count, j->mean, j->dead, j->unsettled);
+  json_t *section = json_pack("{s:s,s:[s],s:[{s:s,s:[{s:s},{s:s},{s:s,s:s}],s:o}],s:[o]}", "title",
+                              "Optima of layers", "text", words, "tables", "title", "Directions",
+                              "columns", "name", "#", "name", "layers", "name", "share", "format",
+                              ".0%", "rows", rows, "figures", figure);
+  json_t *result = joint_json(s, layer, j);
+  const ep_status st =
+      write_page(s->files.report, "Where the nodes of a layer end", section, result, argc, argv);
+  json_decref(result);
+  return st;
+}
+
+static ep_status report_joint(const setup_optima *s, const ep_layer *layer, const ep_joint *j,
+                              int argc, char **argv) {
+  if (s->files.out[0]) EP_TRY(ep_npy_write(s->files.out, &j->direction));
+  if (s->files.report[0]) EP_TRY(write_joint(s, layer, j, argc, argv));
+  terminal_clear();
+  if (s->cli.json) return print_json(joint_json(s, layer, j));
+  print_joint(s, layer, j);
+  return EP_OK;
+}
+
 /* ---- */
+
+static ep_status run_joint(const setup_optima *s, const ep_layer *layer, int argc, char **argv) {
+  ep_joint joint;
+  EP_TRY(ep_joint_find(&joint, layer, &s->optima, &s->run));
+  const ep_status st = report_joint(s, layer, &joint, argc, argv);
+  ep_joint_free(&joint);
+  return st;
+}
+
+static ep_status run_single(const setup_optima *s, const ep_layer *layer, int argc, char **argv) {
+  ep_optima optima;
+  EP_TRY(ep_optima_find(&optima, layer, &s->optima, &s->run));
+  const ep_status st = report(s, layer, &optima, argc, argv);
+  ep_optima_free(&optima);
+  return st;
+}
 
 static ep_status load(ep_layer *layer, const setup_optima *s) {
   static ep_pair_config pairs;
@@ -210,7 +327,6 @@ ep_status cmd_optima(int argc, char **argv) {
   static setup_optima s;
   ep_option_group groups[GROUPS];
   ep_layer layer;
-  ep_optima optima;
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
@@ -219,11 +335,7 @@ ep_status cmd_optima(int argc, char **argv) {
   EP_TRY(work_begin(&s.run, s.cli.progress));
   EP_TRY(load(&layer, &s));
   ep_status st = make_report_folder(s.files.report);
-  if (!st) st = ep_optima_find(&optima, &layer, &s.optima, &s.run);
-  if (!st) {
-    st = report(&s, &layer, &optima, argc, argv);
-    ep_optima_free(&optima);
-  }
+  if (!st) st = (s.optima.nodes > 1 ? run_joint : run_single)(&s, &layer, argc, argv);
   ep_layer_free(&layer);
   return st;
 }

@@ -1,13 +1,17 @@
 #include "commands.h"
 
 #include <eigenpair/reproduce.h>
+#include <ctype.h>
 #include <string.h>
 
-#define REPRODUCE_OPTIONS(X, S)                                                                \
-  X(S, FLAG, quick, NULL, 0, 0, NULL,                                                          \
-    "small sizes: all claims in two minutes; default: in twenty")                              \
-  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours")                          \
-  X(S, FLAG, list, NULL, 0, 0, NULL, "only show the claims, what they say and their criteria") \
+#define REPRODUCE_OPTIONS(X, S)                                                               \
+  X(S, FLAG, quick, NULL, 0, 0, NULL,                                                         \
+    "small sizes: all claims in two minutes; default: in twenty")                             \
+  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours")                         \
+  X(S, FLAG, list, NULL, 0, 0, NULL,                                                          \
+    "only show the claims: what they say, criteria, controls, outcomes of the committed run") \
+  X(S, FLAG, all, NULL, 0, 0, NULL,                                                           \
+    "with --list: every statement of the papers, one line each, and what became of it")       \
   X(S, TEXT, out, "reproduce", 0, 0, NULL, "folder of the reports; finished claims stay there")
 typedef struct {
   REPRODUCE_OPTIONS(EP_OPT_FIELD, )
@@ -41,7 +45,8 @@ void help_reproduce(FILE *to) {
     fprintf(to, "%s%s", p == ep_papers ? "" : ", ", p->name);
   fprintf(
       to,
-      "), measures each,\nand says PASS or FAIL against its criterion. OUT/report.html has all of "
+      "), measures each,\nand says PASS or FAIL against its criterion, ANSWERED for a question. "
+      "OUT/report.html has all of "
       "them, OUT/PAPER/report.html the figures,\nreport.md beside each the same as text, "
       "OUT/findings.md a table. Stopped with Ctrl-C or killed, the same command goes\non where it "
       "was. Claims are independent: several commands may work on different ones in one folder, and "
@@ -54,19 +59,34 @@ void help_reproduce(FILE *to) {
 
 /* ---- what a person sees */
 
-static ep_status list(const ep_claim *const *claims, int count, bool json) {
-  json_t *all = json_array();
-  for (int i = 0; i < count; i++) {
-    const ep_claim *c = claims[i];
-    json_array_append_new(all, json_pack("{s:s, s:s, s:s, s:s}", "id", c->id, "source", c->source,
-                                         "says", c->says, "criterion", c->criterion));
-    if (!json)
-      printf("%s  (%s)\n  says       %s\n  criterion  %s\n", c->id, c->source, c->says,
-             c->criterion);
-  }
-  if (json) return print_json(all);
-  json_decref(all);
+static void print_claim(const ep_claim *c) {
+  printf("%s  (%s)  %s\n  says       %s\n  criterion  %s\n", c->id, c->source, c->outcome, c->says,
+         c->criterion);
+  if (c->control) printf("  must fail  %s\n", c->control);
+}
+
+static const char *text_of(const json_t *row, const char *name) {
+  return json_string_value(json_object_get(row, name));
+}
+
+static ep_status list_statements(const ep_claim *const *claims, int count, bool json) {
+  json_t *rows, *row;
+  size_t i;
+  EP_TRY(ep_statements_list(&rows, claims, count));
+  if (json) return print_json(rows);
+  json_array_foreach(rows, i, row)
+      printf("%-8s %-24s %-26s %-9s %s\n", text_of(row, "paper"), text_of(row, "where"),
+             text_of(row, "by"), text_of(row, "outcome"), text_of(row, "note"));
+  json_decref(rows);
   return EP_OK;
+}
+
+static ep_status list(const ep_claim *const *claims, int count, bool json) {
+  json_t *rows;
+  for (int i = 0; !json && i < count; i++) print_claim(claims[i]);
+  if (!json) return EP_OK;
+  EP_TRY(ep_claims_list(&rows, claims, count));
+  return print_json(rows);
 }
 
 static void print_measured(const json_t *measured) {
@@ -80,15 +100,14 @@ static void print_result(const json_t *result, const char *folder) {
   size_t i;
   json_t *job;
   json_array_foreach(json_object_get(result, "claims"), i, job) {
-    const char *error = json_string_value(json_object_get(job, "error"));
-    const bool pass = json_is_true(json_object_get(job, "pass"));
-    printf("%-5s %-24s %s\n",
-           error  ? "ERROR"
-           : pass ? "PASS"
-                  : "FAIL",
-           json_string_value(json_object_get(job, "id")),
-           error ? error : json_string_value(json_object_get(job, "criterion")));
-    if (!pass) print_measured(json_object_get(job, "measured"));
+    const char *error = text_of(job, "error");
+    char outcome[16];
+    snprintf(outcome, sizeof outcome, "%s", text_of(job, "outcome"));
+    for (char *c = outcome; *c; c++) *c = (char)toupper((unsigned char)*c);
+    printf("%-8s %-24s %s\n", outcome, text_of(job, "id"),
+           error ? error : text_of(job, "criterion"));
+    if (!json_is_true(json_object_get(job, "pass")))
+      print_measured(json_object_get(job, "measured"));
   }
   printf("\n%lld passed, %lld failed, %lld could not run\n",
          json_integer_value(json_object_get(result, "passed")),
@@ -142,7 +161,8 @@ ep_status cmd_reproduce(int argc, char **argv) {
   EP_CHECK(!(s.own.quick && s.own.paper), EP_ERR_ARG, "--quick and --paper exclude each other");
   EP_CHECK(s.own.out[0], EP_ERR_ARG, "--out is empty; give the reports a folder");
   EP_TRY(ep_claims_find(claims, &count, words, word_count));
-  if (s.own.list) return list(claims, count, s.cli.json);
+  EP_CHECK(s.own.list || !s.own.all, EP_ERR_ARG, "--all goes with --list");
+  if (s.own.list) return (s.own.all ? list_statements : list)(claims, count, s.cli.json);
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_claim_size size = s.own.quick   ? EP_CLAIM_QUICK
                              : s.own.paper ? EP_CLAIM_PAPER

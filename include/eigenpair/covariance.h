@@ -40,6 +40,9 @@ typedef struct {
   double tau;     /* of gaussian and infonce; margin of triplet */
   double epsilon; /* of infonce; default 0 */
   ep_mat given;   /* (N, N) double; owned where ep_alpha_load read it */
+  /* (1, N) how often a point counts, mean 1: alpha_ij is then m_i m_j times the above, and infonce's sum over k has m_k
+   * and k = i, as if there were many copies of each point (and no E). data NULL: once each. Owned. */
+  ep_mat mass;
 } ep_alpha;
 
 /* `weights` and, for "given", the matrix in the file `path`. */
@@ -47,7 +50,9 @@ ep_status ep_alpha_load(ep_alpha *out, const char *weights, const char *path);
 void ep_alpha_free(ep_alpha *alpha);
 /* Are they made from the first views (infonce, triplet), not from the points before augmentation? */
 bool ep_alpha_of_views(const ep_alpha *alpha);
-/* A given matrix has to be N x N; other weights need two points. */
+/* Is alpha 1 for every pair, and every point there once? */
+bool ep_alpha_is_plain(const ep_alpha *alpha);
+/* A given matrix has to be N x N, masses N; other weights need two points. */
 ep_status ep_alpha_check(const ep_alpha *alpha, ptrdiff_t points);
 /* Bytes of scratch ep_alpha_apply takes at most, for features in R^m and k columns. */
 double ep_alpha_memory(const ep_alpha *alpha, ptrdiff_t points, ptrdiff_t m, ptrdiff_t k);

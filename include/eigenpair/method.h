@@ -19,6 +19,7 @@ bool ep_method_is_closed(const char *name);   /* no training: nothing to save on
 bool ep_method_takes_views(const char *name); /* its pairs are positives unless --pairs is given */
 const char *ep_kernel_name(int i);            /* empirical, analytic */
 const char *ep_integrator_name(int i);        /* euler, flow */
+const char *ep_rows_name(int i);              /* free, unit */
 
 #define EP_FIT_OPTIONS(X, S)                                                                   \
   X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
@@ -26,6 +27,8 @@ const char *ep_integrator_name(int i);        /* euler, flow */
   X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
   X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
   EP_ALPHA_OPTIONS(X, S)                                                                       \
+  X(S, NAME, rows, "free", 0, 0, ep_rows_name,                                                 \
+    "method alpha: unit: one layer phi(V x), rows of V of length 1, --width = --outputs")      \
   X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                        \
     "methods kernel and whitened: of the network at its start, or at infinite width")          \
   X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                    \

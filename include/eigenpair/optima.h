@@ -20,6 +20,8 @@ const char *ep_search_name(int i); /* power, flow */
     "homogeneous: relu, leaky:SLOPE, linear, monomial:POWER")                                      \
   EP_ALPHA_OPTIONS(X, S)                                                                           \
   X(S, INT, starts, "100", 1, 1e7, NULL, "random starts on the sphere")                            \
+  X(S, INT, nodes, "1", 1, 1e5, NULL,                                                              \
+    "nodes of a layer: the weights are made from all their outputs; a start is then a layer")      \
   X(S, NAME, search, "power", 0, 0, ep_search_name,                                                \
     "shifted power iteration, or projected gradient flow in Euler steps")                          \
   X(S, REAL, shift, "1", 0, 1e6, NULL, "power: shift in multiples of the largest |A(w)w| so far")  \
@@ -84,12 +86,11 @@ void ep_optima_starts(const ep_mat *W, uint64_t seed);
 typedef struct {
   double lambda, residual;    /* w'A(w)w, |A(w)w - lambda w| / |A(w)w| */
   double top, gap, alignment; /* lambda_1(A(w)), lambda_1 - lambda_2, |w'phi_1| */
-  bool
-      maximal; /* a locally maximal eigenvector: gap > 0, residual 0 and alignment 1 to 1e-6, or, where
-                                 A(w) jumps, alignment above 0.99 */
-  ptrdiff_t touching; /* data points (and second views) orthogonal to w: there A(w) jumps */
-  bool held;          /* by atoms of the data: not an optimum (see ep_optima) */
-  double roughness;   /* max |(A(v)-A(w))w| / |v-w| found, |v-w| = step, alpha held at w */
+  bool maximal;               /* Definition 3: gap > 0, residual 0 and alignment 1 to 1e-6 */
+  bool nearly;                /* not that, but A(w) jumps at w, and the alignment is above 0.99 */
+  ptrdiff_t touching;         /* data points (and second views) orthogonal to w: there A(w) jumps */
+  bool held;                  /* by atoms of the data: not an optimum (see ep_optima) */
+  double roughness;           /* max |(A(v)-A(w))w| / |v-w| found, |v-w| = step, alpha held at w */
   double
       roughness_bound; /* what it cannot exceed on these data; NAN: not relu or leaky, or weights given */
   double r, z0;        /* Theorem 2's r(w, alpha), and E exp(-h^2/(2 tau)); NAN likewise */
@@ -103,17 +104,18 @@ typedef struct {
 } ep_optimum;
 
 /* Where starts settle. For relu and leaky the energy has kinks at the hyperplanes of data points, and A(w) jumps there.
- * An end is an optimum where it is a locally maximal eigenvector, or where at most d - 1 points lie on its hyperplane, the
- * most there are in general position: then the jump is one of sampling. The other ends are held by atoms of the data,
+ * An end is an optimum where it is a locally maximal eigenvector, nearly so, or where at most d - 1 points lie on its
+ * hyperplane, the most there are in general position: then the jump is one of sampling. (An optimum need not be a locally
+ * maximal eigenvector, and not only because of jumps: see the exact case of theory section 11.) The other ends are held by atoms of the data,
  * many points on one hyperplane, and no eigenvector is near. */
 typedef struct {
   ptrdiff_t starts, dead, unsettled;
-  ptrdiff_t count, optima; /* ends, of which the first `optima` are the optima */
-  ptrdiff_t maximal;       /* of these, locally maximal eigenvectors */
-  ep_mat W;                /* (count, d), owned */
-  ep_optimum *optimum;     /* (count), each kind by falling basin; owned */
-  ptrdiff_t *label;        /* (starts) end each start reached; -1 dead, -2 unsettled; owned */
-  double iterations;       /* mean of the settled starts */
+  ptrdiff_t count, optima;   /* ends, of which the first `optima` are the optima */
+  ptrdiff_t maximal, nearly; /* of these, locally maximal eigenvectors, and those that nearly are */
+  ep_mat W;                  /* (count, d), owned */
+  ep_optimum *optimum;       /* (count), each kind by falling basin; owned */
+  ptrdiff_t *label;          /* (starts) end each start reached; -1 dead, -2 unsettled; owned */
+  double iterations;         /* mean of the settled starts */
 } ep_optima;
 /* Search, merging, and everything above for each end. */
 ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,
@@ -124,6 +126,30 @@ ptrdiff_t ep_optima_nearest(const ep_optima *optima, const double *w, const ep_l
                             double merge);
 /* Angle between unit vectors; of lines where A(-w) = A(w) (linear, monomial). */
 double ep_layer_angle(const ep_layer *layer, const double *v, const double *w);
+
+/* ---- K nodes that share their weights (eq. 2 and 5): alpha is made from all K outputs, and every |w_k| = 1 */
+
+/* Row k of Y = C_alpha[x h'(w_k'x)] w_k, alpha made from h(W x) in R^K. */
+ep_status ep_layer_joint(const ep_mat *Y, const ep_layer *layer, const ep_mat *W);
+/* Layers of K nodes, the rows of W (layers K x d) in turn, to their ends, which take their place; a path a node. A node is
+ * settled when all of its layer are. The bits do not depend on the threads. */
+ep_status ep_joint_follow(const ep_mat *W, ep_path *paths, ptrdiff_t nodes, const ep_layer *layer,
+                          const ep_optima_config *config);
+typedef struct {
+  ptrdiff_t layers, nodes;
+  ptrdiff_t dead, unsettled; /* nodes */
+  ep_mat W;                  /* (layers nodes, d) where they ended, owned */
+  ptrdiff_t count;           /* distinct directions of all of them, config->merge apart */
+  ep_mat direction;          /* (count, d), by falling number of layers; owned */
+  ptrdiff_t *held;           /* (count) layers with a node there; owned */
+  ptrdiff_t *label;          /* (layers nodes) direction; -1 dead, -2 unsettled; owned */
+  ptrdiff_t *distinct;       /* (layers) directions that a layer holds; owned */
+  double mean, low, high;    /* of `distinct`, and its 95 % interval (NAN: one layer) */
+} ep_joint;
+/* config->starts layers of config->nodes nodes. */
+ep_status ep_joint_find(ep_joint *out, const ep_layer *layer, const ep_optima_config *config,
+                        const ep_run_config *run);
+void ep_joint_free(ep_joint *joint);
 
 /* Everything of *out but its basin, for a unit vector w. */
 ep_status ep_optimum_measure(ep_optimum *out, const ep_layer *layer, const double *w,

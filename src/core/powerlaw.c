@@ -40,3 +40,14 @@ double ep_power_law_meets(const ep_power_law *law, double y) {
   const double x = exp((log(y) - law->log_c) / law->exponent);
   return isfinite(x) ? x : NAN;
 }
+
+void ep_mean_interval(double *mean, double *low, double *high, const double *value, ptrdiff_t n) {
+  double sum = 0, rest = 0;
+  for (ptrdiff_t i = 0; i < n; i++) sum += value[i];
+  *mean = sum / (double)n;
+  for (ptrdiff_t i = 0; i < n; i++) rest += pow(value[i] - *mean, 2);
+  const double half =
+      n > 1 ? student(n - 1) * sqrt(rest / (double)(n - 1) / (double)n) : (double)NAN;
+  *low = *mean - half;
+  *high = *mean + half;
+}

@@ -5,6 +5,7 @@
 #include "method/methods.h"
 #include "method/training.h"
 
+#include <math.h>
 #include <string.h>
 
 static ep_status check(const ep_training *t, const ep_alpha *alpha) {
@@ -59,9 +60,29 @@ static ep_status value(double *loss, const ep_mat *dF, const ep_mat *F, const ep
   return st;
 }
 
+/* ---- --rows unit: f = phi(V x), |v_k| = 1 (OPTIMA eq. 5). The output layer is W = sqrt(M) I, M = Z, and stays there. */
+
+const char *ep_rows_name(int i) {
+  static const char *const names[] = {"free", "unit", NULL};
+  return names[i];
+}
+
+static ep_status unit_rows(ep_training *t) {
+  const ep_net_shape *s = &t->net->shape;
+  EP_CHECK(s->depth == 1 && s->width == s->outputs, EP_ERR_ARG,
+           "--rows unit is one layer of --outputs nodes: --depth 1 --width %td, not --depth %d "
+           "--width %td",
+           s->outputs, s->depth, s->width);
+  ep_scale_to_unit(&t->net->V[0]);
+  ep_mat_fill(&t->net->W, 0);
+  for (ptrdiff_t k = 0; k < s->width; k++) ep_set(&t->net->W, k, k, sqrt((double)s->width));
+  return EP_OK;
+}
+
 static ep_status fit(ep_training *t, const ep_alpha *alpha) {
   const ptrdiff_t n = t->points->pairs.anchors, z = t->setup->net.outputs;
   EP_TRY(check(t, alpha));
+  if (strcmp(t->setup->fit.rows, "unit") == 0) t->project = unit_rows;
   t->loss =
       (ep_loss_function){.value = value,
                          .user = alpha,

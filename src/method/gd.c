@@ -152,7 +152,8 @@ static ep_status descend(ep_training *t) {
 }
 
 ep_status ep_training_gd(ep_training *t) {
-  EP_TRY(ep_training_network(t, ep_training_full_batch(t)));
+  EP_TRY(ep_training_network(t, ep_training_full_batch(t) && !t->project));
+  if (t->project) EP_TRY(t->project(t));
   if (!ep_training_full_batch(t)) t->most_points = most_points(t);
   EP_TRY(ep_training_begin(t, &t->net->theta, &t->grad.theta, t->net->shape.outputs));
   EP_TRY(descend(t));

@@ -147,6 +147,7 @@ bool ep_training_step_is_safe(const ep_training *t) {
 bool ep_training_update(ep_training *t) {
   if (!ep_training_step_is_safe(t)) return false;
   ep_mat_axpy(&t->state, -t->setup->fit.rate, &t->gradient);
+  if (t->project && t->project(t)) return false;
   t->outputs_current = false;
   return true;
 }

@@ -20,6 +20,9 @@ struct ep_training {
   /* after an evaluation with gradient: moves the state; NULL: state -= rate gradient. *finite false: nothing changed,
    * the step would not be finite */
   ep_status (*step)(ep_training *t, bool *finite);
+  /* brings the network back to where it has to be, at the start and after each step; may fail at the start alone; NULL:
+   * it may be anywhere */
+  ep_status (*project)(ep_training *t);
   void *method;               /* what the method's own functions need */
   ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the run */
   ep_mat F_double, dF_double; /* the same in double, where losses live */

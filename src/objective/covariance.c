@@ -55,7 +55,14 @@ ep_status ep_alpha_load(ep_alpha *out, const char *weights, const char *path) {
   return out->kind == EP_ALPHA_GIVEN ? read_matrix(&out->given, path) : EP_OK;
 }
 
-void ep_alpha_free(ep_alpha *alpha) { ep_mat_free(&alpha->given); }
+void ep_alpha_free(ep_alpha *alpha) {
+  ep_mat_free(&alpha->given);
+  ep_mat_free(&alpha->mass);
+}
+
+bool ep_alpha_is_plain(const ep_alpha *alpha) {
+  return alpha->kind == EP_ALPHA_UNIFORM && !alpha->mass.data;
+}
 
 bool ep_alpha_of_views(const ep_alpha *alpha) {
   return alpha->kind == EP_ALPHA_INFONCE || alpha->kind == EP_ALPHA_TRIPLET;
@@ -65,6 +72,8 @@ ep_status ep_alpha_check(const ep_alpha *alpha, ptrdiff_t points) {
   EP_CHECK(points >= 2, EP_ERR_INPUT, "a contrastive covariance needs at least two points");
   EP_CHECK(alpha->kind != EP_ALPHA_GIVEN || alpha->given.rows == points, EP_ERR_SHAPE,
            "weights given for %td points, but there are %td", alpha->given.rows, points);
+  EP_CHECK(!alpha->mass.data || alpha->mass.cols == points, EP_ERR_SHAPE,
+           "masses of %td points, but there are %td", alpha->mass.cols, points);
   return EP_OK;
 }
 
@@ -92,9 +101,23 @@ static void distances(double *d, const ep_mat *F, ptrdiff_t i) {
   }
 }
 
+/* the same with masses: e^{-d_j/tau} / sum_k m_k e^{-d_k/tau}; d_i = 0 is the least */
+static void softmax_of_masses(double *d, const ep_alpha *alpha, ptrdiff_t n) {
+  double sum = 0;
+  for (ptrdiff_t j = 0; j < n; j++) {
+    d[j] = exp(-d[j] / alpha->tau);
+    sum += *ep_d(&alpha->mass, 0, j) * d[j];
+  }
+  for (ptrdiff_t j = 0; j < n; j++) d[j] /= sum;
+}
+
 /* softmax of -d/tau over j != i, with epsilon times the twin's term in the denominator; the largest exponent is
  * taken out */
 static void softmax_row(double *d, const ep_alpha *alpha, double twin, ptrdiff_t n, ptrdiff_t i) {
+  if (alpha->mass.data) {
+    softmax_of_masses(d, alpha, n);
+    return;
+  }
   double least = alpha->epsilon > 0 ? twin : INFINITY;
   for (ptrdiff_t j = 0; j < n; j++)
     if (j != i) least = fmin(least, d[j]);
@@ -106,8 +129,8 @@ static void softmax_row(double *d, const ep_alpha *alpha, double twin, ptrdiff_t
   for (ptrdiff_t j = 0; j < n; j++) d[j] /= sum;
 }
 
-void ep_alpha_row(double *out, const ep_alpha *alpha, const ep_mat *F, const ep_mat *F2,
-                  ptrdiff_t i) {
+static void row_of_points(double *out, const ep_alpha *alpha, const ep_mat *F, const ep_mat *F2,
+                          ptrdiff_t i) {
   const ptrdiff_t n = F->rows;
   if (alpha->kind == EP_ALPHA_UNIFORM) {
     for (ptrdiff_t j = 0; j < n; j++) out[j] = 1;
@@ -126,6 +149,14 @@ void ep_alpha_row(double *out, const ep_alpha *alpha, const ep_mat *F, const ep_
     for (ptrdiff_t j = 0; j < n; j++) out[j] = j != i && twin - out[j] + alpha->tau > 0;
 }
 
+void ep_alpha_row(double *out, const ep_alpha *alpha, const ep_mat *F, const ep_mat *F2,
+                  ptrdiff_t i) {
+  row_of_points(out, alpha, F, F2, i);
+  if (!alpha->mass.data) return;
+  const double *m = alpha->mass.data;
+  for (ptrdiff_t j = 0; j < F->rows; j++) out[j] *= m[i] * m[j];
+}
+
 /* ---- what a row needs of alpha B, alpha'B and the sums, gathered by one of three ways */
 
 typedef struct {
@@ -136,16 +167,21 @@ typedef struct {
   ep_mat S;      /* (N, k) (alpha + alpha') B */
 } sums;
 
-/* alpha = 1 1': S = 2 1 (1'B) */
+/* alpha = m m', m the masses or 1: S = 2 m (m'B) */
 static ep_status uniform(ep_work *work, sums *s) {
   const ptrdiff_t n = s->B->rows, k = s->B->cols;
-  double *total;
+  const double *mass = s->alpha->mass.data;
+  double *total, all = 0;
   EP_TRY(ep_work_get(work, &total, k, sizeof *total));
-  for (ptrdiff_t i = 0; i < n; i++)
-    for (ptrdiff_t j = 0; j < k; j++) total[j] += *ep_d(s->B, i, j);
   for (ptrdiff_t i = 0; i < n; i++) {
-    s->r[i] = s->c[i] = (double)n;
-    for (ptrdiff_t j = 0; j < k; j++) *ep_d(&s->S, i, j) = 2 * total[j];
+    const double m = mass ? mass[i] : 1;
+    all += m;
+    for (ptrdiff_t j = 0; j < k; j++) total[j] += m * *ep_d(s->B, i, j);
+  }
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const double m = mass ? mass[i] : 1;
+    s->r[i] = s->c[i] = m * all;
+    for (ptrdiff_t j = 0; j < k; j++) *ep_d(&s->S, i, j) = 2 * m * total[j];
   }
   return EP_OK;
 }
@@ -253,7 +289,8 @@ static ep_status in_blocks(ep_work *work, sums *s) {
 /* ---- L B */
 
 static bool is_line(const ep_alpha *alpha, ptrdiff_t m) {
-  return m == 1 && (alpha->kind == EP_ALPHA_GAUSSIAN || alpha->kind == EP_ALPHA_INFONCE);
+  return m == 1 && !alpha->mass.data &&
+         (alpha->kind == EP_ALPHA_GAUSSIAN || alpha->kind == EP_ALPHA_INFONCE);
 }
 
 double ep_alpha_memory(const ep_alpha *alpha, ptrdiff_t points, ptrdiff_t m, ptrdiff_t k) {

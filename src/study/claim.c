@@ -2,8 +2,11 @@
 #include <eigenpair/claim.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static ep_status nomem(void) { return EP_FAIL(EP_ERR_NOMEM, "no memory for a claim's result"); }
+
+bool ep_claim_is_question(const ep_claim *claim) { return strstr(claim->source, "(open)") != NULL; }
 
 ep_status ep_claim_result_new(ep_claim_result *out) {
   *out = (ep_claim_result){.measured = json_object(),

@@ -77,7 +77,7 @@ static ep_status at_q(double *margin, double *returns, double q, bool pushes, lo
   c.pushes = pushes ? 4 : 0;
   c.directions = 1;
   c.iterations = 6000;
-  EP_TRY(ep_population_summation(&p, 5, q, 0, (uint64_t)seed));
+  EP_TRY(ep_population_summation_of(&p, 5, q, (uint64_t)seed));
   ep_population_pattern(u, &p, 0);
   const ep_status st = ep_optimum_measure(&o, &p.layer, u, &c, (uint64_t)seed);
   *margin = o.lambda - (o.alignment > 0.5 ? o.top - o.gap : o.top);
@@ -115,13 +115,43 @@ static ep_status threshold(ep_claim_result *r, long seed) {
   return ep_claim_figure(r, figure);
 }
 
+/* every q_m another: A(u_m) to eq. 38, and locally maximal where q_m < (3 - sqrt 5)/2 alone */
+static ep_status unequal(ep_claim_result *r, uint64_t seed) {
+  enum { M = 6 };
+  static const double q[M] = {0.05, 0.15, 0.25, 0.375, 0.39, 0.45};
+  ep_population p;
+  ep_optima_config c = optima_config(1);
+  double u[EP_PATTERNS], a[M * M], worst = 0, right = 0;
+  const ep_mat A = ep_mat_view(EP_DOUBLE, M, M, a);
+  c.pushes = 0;
+  c.directions = 1;
+  EP_TRY(ep_population_summation(&p, M, q, 0, seed));
+  ep_status st = EP_OK;
+  for (int m = 0; !st && m < M; m++) {
+    ep_optimum o = {0};
+    const double along = (1 - q[m]) * (1 - q[m]);
+    ep_population_pattern(u, &p, m);
+    st = ep_layer_matrix(&A, &p.layer, u, NULL);
+    if (!st) st = ep_optimum_measure(&o, &p.layer, u, &c, seed);
+    for (int i = 0; i < M * M; i++)
+      worst = fmax(worst,
+                   fabs(a[i] - (along - q[m]) * u[i / M] * u[i % M] - (i / M == i % M ? q[m] : 0)));
+    right += o.maximal == (q[m] < (3 - sqrt(5)) / 2);
+  }
+  ep_population_free(&p);
+  EP_TRY(st);
+  r->pass = r->pass && worst < 1e-12 && right == M;
+  EP_TRY(ep_claim_measure(r, "unequal_q_error", worst));
+  return ep_claim_measure(r, "unequal_q_predicted", right);
+}
+
 /* Reported, not judged: locally maximal eigenvectors of the summation model at a small q, those that are no u_m */
 static ep_status small_q(ep_claim_result *r, const ep_run_config *run) {
   ep_population p;
   ep_optima o;
   double all_off[EP_PATTERNS] = {0};
   const ep_optima_config c = optima_config(300);
-  EP_TRY(ep_population_summation(&p, 6, 0.1, 0, (uint64_t)run->seed));
+  EP_TRY(ep_population_summation_of(&p, 6, 0.1, (uint64_t)run->seed));
   for (int j = 0; j < 6; j++)
     for (int m = 0; m < 6; m++) all_off[j] -= *ep_d(&p.U, j, m) / sqrt(6);
   const ep_status st = ep_optima_find(&o, &p.layer, &c, run);
@@ -142,14 +172,15 @@ static ep_status small_q(ep_claim_result *r, const ep_run_config *run) {
 ep_status optima_exact(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   ep_population p;
   r->pass = true;
-  EP_TRY(ep_population_categorical(&p, 6, (uint64_t)run->seed));
+  EP_TRY(ep_population_categorical(&p, 6, NULL, 0, (uint64_t)run->seed));
   ep_status st = exact_model(r, "categorical", &p, 1 / 6. * (5 / 6.), 0, size, run);
   ep_population_free(&p);
-  if (!st) st = ep_population_summation(&p, 6, 0.2, 0, (uint64_t)run->seed);
+  if (!st) st = ep_population_summation_of(&p, 6, 0.2, (uint64_t)run->seed);
   if (st) return st;
   st = exact_model(r, "summation", &p, 0.64, 0.2, size, run);
   ep_population_free(&p);
   if (!st) st = threshold(r, run->seed);
+  if (!st) st = unequal(r, (uint64_t)run->seed);
   if (!st) st = small_q(r, run);
   if (st) return st;
   EP_TRY(ep_claim_note(r, "Six patterns, q = 0.2, exact populations: probabilities as weights."));
@@ -164,87 +195,171 @@ ep_status optima_exact(ep_claim_result *r, ep_claim_size size, const ep_run_conf
 
 /* ---- optima-fig1 */
 
-/* Power iteration from each u_m of one U. ends: settled within 5 degrees, and of these eigenvectors; the largest angle
- * between start and end; curves into the figure, if there is one. */
-static ep_status from_patterns(double *degrees, int ends[2], json_t *figure,
-                               const ep_population *p) {
+enum { TILTED = 10, ALL = TILTED * EP_PATTERNS };
+
+/* What power iteration does from every pattern of several U. */
+typedef struct {
+  int next_to, eigenvectors, cycling; /* settled next to it; of these eigenvectors; not settled */
+  double degrees;                     /* largest angle between start and end */
+  double iterations;                  /* mean of those that settled */
+} convergence;
+
+static ep_status draw_trace(json_t *figure, const char *panel, ptrdiff_t k, const ep_mat *trace) {
   enum { LENGTH = 200 };
+  double t[LENGTH];
+  char name[32];
+  ptrdiff_t n = 0;
+  for (int i = 0; i < LENGTH; i++) t[i] = i + 1;
+  while (n < LENGTH && n<trace->cols && * ep_d(trace, k, n)> 0) n++;
+  snprintf(name, sizeof name, "from u_%td", k + 1);
+  return ep_figure_add(
+      figure,
+      &(ep_series){.name = name, .panel = panel, .count = n, .x = t, .y = ep_d(trace, k, 0)});
+}
+
+/* Power iteration from each u_m of one U, shifted or as printed, settled within `near` degrees; curves into the figure, if
+ * there is one. */
+static ep_status from_patterns(convergence *out, json_t *figure, const ep_population *p,
+                               bool printed, double near) {
   const ptrdiff_t m = p->U.cols;
-  const ep_optima_config c = optima_config(1);
+  ep_optima_config c = optima_config(1);
   ep_mat W, trace;
   ep_path paths[EP_PATTERNS];
-  double t[LENGTH], u[EP_PATTERNS];
-  char name[32];
+  double u[EP_PATTERNS];
+  if (printed) c.shift = 0, c.iterations = 1000;
   EP_TRY(ep_mat_new(&W, EP_DOUBLE, m, m));
-  ep_status st = ep_mat_new(&trace, EP_DOUBLE, m, LENGTH);
-  for (int i = 0; i < LENGTH; i++) t[i] = i + 1;
+  ep_status st = ep_mat_new(&trace, EP_DOUBLE, m, 200);
   for (ptrdiff_t k = 0; k < m; k++) ep_population_pattern(ep_d(&W, k, 0), p, k);
   if (!st) st = ep_optima_follow(&W, paths, &p->layer, &c, &trace);
   for (ptrdiff_t k = 0; !st && k < m; k++) {
     ep_population_pattern(u, p, k);
+    const bool settled = paths[k].end == EP_END_SETTLED;
     const double angle = ep_layer_angle(&p->layer, u, ep_d(&W, k, 0)) * 57.29577951308232;
-    *degrees = fmax(*degrees, angle);
-    const bool next_to = paths[k].end == EP_END_SETTLED && angle < 5;
-    ends[0] += next_to;
-    ends[1] += next_to && paths[k].residual < 1e-6;
-    ptrdiff_t n = 0;
-    while (n<LENGTH && * ep_d(&trace, k, n)> 0) n++;
-    snprintf(name, sizeof name, "from u_%td", k + 1);
-    if (figure)
-      st = ep_figure_add(figure,
-                         &(ep_series){.name = name, .count = n, .x = t, .y = ep_d(&trace, k, 0)});
+    if (settled) out->degrees = fmax(out->degrees, angle);
+    out->cycling += !settled;
+    out->next_to += settled && angle < near;
+    out->eigenvectors += settled && angle < near && paths[k].residual < 1e-6;
+    if (settled) out->iterations += (double)paths[k].iterations;
+    if (figure) st = draw_trace(figure, printed ? "as printed" : "with a shift", k, &trace);
   }
   ep_mat_free(&W);
   ep_mat_free(&trace);
   return st;
 }
 
-/* several U of one tilt; the first one's curves are drawn */
-enum { TILTED = 10 };
-static ep_status tilted(ep_claim_result *r, int ends[2], double tilt, json_t *figure,
-                        uint64_t seed) {
-  double degrees = 0;
-  char name[64];
-  ends[0] = ends[1] = 0;
+/* several U of one tilt, from every pattern; the first one's curves are drawn. `what` names the numbers. */
+static ep_status tilted(convergence *out, ep_claim_result *r, const char *what, bool categorical,
+                        double tilt, bool printed, json_t *figure, uint64_t seed) {
+  double q[EP_PATTERNS];
+  char name[80];
+  *out = (convergence){0};
+  for (int k = 0; k < EP_PATTERNS; k++) q[k] = 0.2;
   for (int i = 0; i < TILTED; i++) {
     ep_population p;
     EP_TRY(ep_run_step("patterns", i, TILTED));
-    EP_TRY(ep_population_summation(&p, EP_PATTERNS, 0.2, tilt, seed + (uint64_t)i));
-    const ep_status st = from_patterns(&degrees, ends, i ? NULL : figure, &p);
+    EP_TRY(categorical ? ep_population_categorical(&p, EP_PATTERNS, NULL, tilt, seed + (uint64_t)i)
+                       : ep_population_summation(&p, EP_PATTERNS, q, tilt, seed + (uint64_t)i));
+    /* an optimum of the categorical model keeps the other patterns on its inactive side */
+    const double near = categorical ? asin(tilt) * 57.29577951308232 : 5;
+    const ep_status st = from_patterns(out, i ? NULL : figure, &p, printed, near);
     ep_population_free(&p);
     EP_TRY(st);
   }
-  snprintf(name, sizeof name, "next_to_at_%.2f", tilt);
-  EP_TRY(ep_claim_measure(r, name, ends[0]));
-  snprintf(name, sizeof name, "eigenvectors_at_%.2f", tilt);
-  EP_TRY(ep_claim_measure(r, name, ends[1]));
-  snprintf(name, sizeof name, "largest_degrees_at_%.2f", tilt);
-  return ep_claim_measure(r, name, degrees);
+  if (out->cycling < ALL) out->iterations /= ALL - out->cycling;
+  const struct {
+    const char *word;
+    double value;
+  } numbers[] = {{"next_to", out->next_to},
+                 {"eigenvectors", out->eigenvectors},
+                 {"cycling", out->cycling},
+                 {"largest_degrees", out->degrees},
+                 {"iterations", out->iterations}};
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    snprintf(name, sizeof name, "%s_%s_at_%.2f", what, numbers[i].word, tilt);
+    EP_TRY(ep_claim_measure(r, name, numbers[i].value));
+  }
+  return EP_OK;
+}
+
+/* eq. 94 as printed and with the shift, from random starts of one tilted U */
+static ep_status from_anywhere(double cycling[2], double iterations[2], uint64_t seed) {
+  enum { STARTS = 100 };
+  ep_population p;
+  ep_path paths[STARTS];
+  double q[EP_PATTERNS];
+  ep_mat W;
+  for (int k = 0; k < EP_PATTERNS; k++) q[k] = 0.2;
+  EP_TRY(ep_population_summation(&p, 6, q, 0.15, seed));
+  ep_status st = ep_mat_new(&W, EP_DOUBLE, STARTS, 6);
+  for (int printed = 0; !st && printed < 2; printed++) {
+    ep_optima_config c = optima_config(STARTS);
+    if (printed) c.shift = 0;
+    c.iterations = 2000;
+    ep_optima_starts(&W, seed);
+    st = ep_optima_follow(&W, paths, &p.layer, &c, NULL);
+    double settled = 0;
+    cycling[printed] = iterations[printed] = 0;
+    for (int k = 0; k < STARTS; k++) {
+      cycling[printed] += paths[k].end == EP_END_UNSETTLED;
+      if (paths[k].end != EP_END_SETTLED) continue;
+      settled++;
+      iterations[printed] += (double)paths[k].iterations;
+    }
+    iterations[printed] /= fmax(1, settled);
+  }
+  ep_mat_free(&W);
+  ep_population_free(&p);
+  return st;
 }
 
 ep_status optima_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  enum { ALL = TILTED * EP_PATTERNS };
+  const uint64_t seed = (uint64_t)run->seed;
   json_t *figure;
-  int ends[2];
+  convergence sum, printed, categorical, far;
+  double cycling[2], iterations[2];
   (void)size; /* the population is the paper's own size */
   EP_TRY(ep_claim_measure(r, "patterns", ALL));
-  EP_TRY(
-      ep_figure_new(&figure, "power-iteration", EP_FIGURE_LINE, "Power iteration near every u_m",
-                    "How far power iteration still moves at each step, from each of eight nearly "
-                    "orthogonal patterns.",
-                    (ep_axis){"iteration", false}, (ep_axis){"|w(t+1) - w(t)|", true}));
-  const ep_status st = tilted(r, ends, 0.15, figure, (uint64_t)run->seed);
-  if (st) return json_decref(figure), st;
-  EP_TRY(ep_claim_figure(r, figure));
-  r->pass = ends[0] == ALL;
-  EP_TRY(ep_claim_note(r, "Ten random U of eight patterns, q = 0.2, exact populations."));
-  if (ends[1] < ends[0])
+  EP_TRY(claim_figure(&figure, r, "power-iteration", EP_FIGURE_LINE,
+                      "Power iteration near every u_m",
+                      "How far power iteration still moves at each step, from each of eight nearly "
+                      "orthogonal patterns, with the shift and as printed.",
+                      (ep_axis){"iteration", false}, (ep_axis){"|w(t+1) - w(t)|", true}));
+  EP_TRY(tilted(&sum, r, "summation", false, 0.15, false, figure, seed));
+  EP_TRY(tilted(&printed, r, "printed", false, 0.15, true, figure, seed));
+  EP_TRY(tilted(&categorical, r, "categorical", true, 0.15, false, NULL, seed));
+  EP_TRY(tilted(&far, r, "summation", false, 0.39, false, NULL, seed));
+  EP_TRY(from_anywhere(cycling, iterations, seed));
+  EP_TRY(ep_claim_measure_all(r, "unsettled_of_100_shifted_printed", cycling, 2));
+  EP_TRY(ep_claim_measure_all(r, "iterations_shifted_printed", iterations, 2));
+  r->pass = sum.next_to == ALL && categorical.next_to == ALL && far.next_to < ALL;
+  EP_TRY(ep_claim_note(r,
+                       "Ten random U of eight patterns, q = 0.2, exact populations; the "
+                       "categorical model with equal probabilities."));
+  EP_TRY(ep_claim_note(r,
+                       "What was changed: eq. 94 iterates w <- A(w)w/|.|; here s w is added "
+                       "before dividing, s the largest |A(w)w| so far. Fixed points are the "
+                       "same; the figure has both."));
+  if (sum.eigenvectors < sum.next_to)
     EP_TRY(ep_claim_found(r,
                           "%d of %d ends are no eigenvectors: they lie on the hyperplane of a data "
                           "point, where A(w) jumps.",
-                          ends[0] - ends[1], ends[0]));
-  EP_TRY(tilted(r, ends, 0.39, NULL, (uint64_t)run->seed));
-  if (ends[0] == ALL) return EP_OK;
-  return ep_claim_found(r, "At |U'U - I| = 0.39 it settles next to %d of %d patterns.", ends[0],
+                          sum.next_to - sum.eigenvectors, sum.next_to));
+  if (printed.cycling + cycling[1] > 0)
+    EP_TRY(ep_claim_found(
+        r,
+        "As printed the iteration goes round for ever from %d of %d patterns and from %.0f of 100 "
+        "random starts (with the shift %d and %.0f); where it settles it needs %.0f steps, with "
+        "the shift %.0f.",
+        printed.cycling, (int)ALL, cycling[1], sum.cycling, cycling[0], printed.iterations,
+        sum.iterations));
+  if (categorical.eigenvectors < categorical.next_to)
+    EP_TRY(ep_claim_found(
+        r,
+        "%d of %d ends of the tilted categorical model are no eigenvectors, up to %.1f degrees "
+        "from "
+        "u_m: w comes to rest on the hyperplanes of the other patterns, where A(w) jumps, and "
+        "Theorem 3 does not apply.",
+        categorical.next_to - categorical.eigenvectors, categorical.next_to, categorical.degrees));
+  return ep_claim_found(r, "At |U'U - I| = 0.39 it settles next to %d of %d patterns.", far.next_to,
                         (int)ALL);
 }

@@ -10,11 +10,13 @@
 #include <string.h>
 
 const ep_paper ep_papers[] = {
-    {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide},
-    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear},
-    {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability",
-     ep_claims_tangent},
-    {"optima", "OPTIMA: local optima of one-layer contrastive learning", ep_claims_optima},
+    {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide, NULL},
+    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear,
+     NULL},
+    {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability", ep_claims_tangent,
+     NULL},
+    {"optima", "OPTIMA: local optima of one-layer contrastive learning", ep_claims_optima,
+     ep_statements_optima},
     {0}};
 
 const char *ep_claim_size_name(ep_claim_size size) {
@@ -77,8 +79,19 @@ static const ep_paper *paper_of(const ep_claim *claim) {
 }
 
 static json_t *words_of(const ep_claim *c) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s}", "id", c->id, "paper", paper_of(c)->name, "source",
-                   c->source, "says", c->says, "criterion", c->criterion);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?}", "id", c->id, "paper", paper_of(c)->name,
+                   "source", c->source, "says", c->says, "criterion", c->criterion, "control",
+                   c->control);
+}
+
+/* pass, fail, answered (a question) or error; from what is in the job */
+static ep_status put_outcome(json_t *job, const ep_claim *c) {
+  const bool pass = json_is_true(json_object_get(job, "pass"));
+  const char *word = json_object_get(job, "error") ? "error"
+                     : !pass                       ? "fail"
+                     : ep_claim_is_question(c)     ? "answered"
+                                                   : "pass";
+  return ep_json_put(job, "outcome", json_string(word));
 }
 
 static ep_status keep(json_t *job, const ep_claim_result *r, double seconds) {
@@ -141,7 +154,10 @@ static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
   char path[1200], parts[1240];
   EP_TRY(job_path(path, folder, c, size, run));
   json_t *job = finished(path);
-  if (job) return ep_json_append(jobs, job);
+  if (job) {
+    EP_TRY(ep_json_append(jobs, job));
+    return put_outcome(job, c);
+  }
   snprintf(parts, sizeof parts, "%s.parts", path);
   const ep_run_hooks hooks = {tell, p, p->outer.stop, parts};
   ep_run_set_hooks(ep_run_current(), &hooks);
@@ -149,6 +165,7 @@ static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
   job = words_of(c);
   EP_TRY(ep_json_append(jobs, job));
   EP_TRY(run_claim(job, c, size, run));
+  EP_TRY(put_outcome(job, c));
   p->before += p->here;
   p->here = p->within = 0;
   p->stage[0] = '\0';
@@ -171,6 +188,62 @@ static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_
     p->count++;
   }
   return EP_OK;
+}
+
+/* ---- lists, without running anything */
+
+static ep_status list_claims(json_t *list, const ep_claim *const *claims, int count) {
+  for (int i = 0; i < count; i++) {
+    json_t *row = words_of(claims[i]);
+    EP_TRY(ep_json_append(list, row));
+    EP_TRY(ep_json_put(row, "outcome", json_string(claims[i]->outcome)));
+  }
+  return EP_OK;
+}
+
+ep_status ep_claims_list(json_t **out, const ep_claim *const *claims, int count) {
+  *out = json_array();
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for a list");
+  const ep_status st = list_claims(*out, claims, count);
+  if (st) json_decref(*out), *out = NULL;
+  return st;
+}
+
+static const ep_claim *claim_named(const ep_paper *p, const char *id) {
+  for (const ep_claim *c = p->claims; c->id; c++)
+    if (strcmp(c->id, id) == 0) return c;
+  return NULL;
+}
+
+static json_t *statement_row(const ep_paper *p, const char *where, const char *by,
+                             const char *outcome, const char *note) {
+  return json_pack("{s:s, s:s, s:s, s:s, s:s}", "paper", p->name, "where", where, "by", by,
+                   "outcome", outcome, "note", note);
+}
+
+/* a paper without a table of its own: its claims */
+static ep_status list_paper(json_t *list, const ep_paper *p) {
+  for (const ep_statement *s = p->statements; s && s->where; s++) {
+    const ep_claim *c = claim_named(p, s->by);
+    const char *outcome = s->outcome ? s->outcome : c ? c->outcome : "";
+    EP_TRY(ep_json_append(list, statement_row(p, s->where, s->by, outcome, s->note)));
+  }
+  for (const ep_claim *c = p->claims; !p->statements && c->id; c++)
+    EP_TRY(ep_json_append(list, statement_row(p, c->source, c->id, c->outcome, c->says)));
+  return EP_OK;
+}
+
+ep_status ep_statements_list(json_t **out, const ep_claim *const *claims, int count) {
+  *out = json_array();
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for a list");
+  ep_status st = EP_OK;
+  for (const ep_paper *p = ep_papers; !st && p->name; p++) {
+    bool asked = false;
+    for (int i = 0; i < count; i++) asked = asked || paper_of(claims[i]) == p;
+    if (asked) st = list_paper(*out, p);
+  }
+  if (st) json_decref(*out), *out = NULL;
+  return st;
 }
 
 /* ---- all of them */

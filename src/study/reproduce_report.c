@@ -15,10 +15,7 @@ static const char *text_of(const json_t *job, const char *name) {
   return s ? s : "";
 }
 
-static const char *outcome(const json_t *job) {
-  if (json_object_get(job, "error")) return "error";
-  return json_is_true(json_object_get(job, "pass")) ? "pass" : "fail";
-}
+static const char *outcome(const json_t *job) { return text_of(job, "outcome"); }
 
 static bool belongs(const json_t *job, const char *paper) {
   return strcmp(text_of(job, "paper"), paper) == 0;
@@ -34,6 +31,8 @@ static ep_status facts(json_t *section, const json_t *job) {
   EP_TRY(ep_json_append(list, json_pack("[s, s]", is_open(job) ? "The question" : "The paper says",
                                         text_of(job, "says"))));
   EP_TRY(ep_json_append(list, json_pack("[s, s]", "Criterion", text_of(job, "criterion"))));
+  if (text_of(job, "control")[0])
+    EP_TRY(ep_json_append(list, json_pack("[s, s]", "Must fail", text_of(job, "control"))));
   if (json_object_get(job, "error"))
     return ep_json_append(list, json_pack("[s, s]", "Could not run", text_of(job, "error")));
   EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", json_object_get(job, "measured"))));
@@ -161,13 +160,13 @@ static ep_status overview_table(json_t *section, const json_t *jobs, const char 
 /* ---- documents */
 
 static ep_status verdict(json_t *document, const json_t *jobs, const char *paper) {
-  int count[3] = {0}; /* pass, fail, error */
+  int count[3] = {0}; /* pass or answered, fail, error */
   char words[200];
   size_t i;
   json_t *job;
   json_array_foreach(jobs, i, job) {
     if (paper && !belongs(job, paper)) continue;
-    count[outcome(job)[0] == 'p' ? 0 : outcome(job)[0] == 'f' ? 1 : 2]++;
+    count[outcome(job)[0] == 'f' ? 1 : outcome(job)[0] == 'e' ? 2 : 0]++;
   }
   snprintf(words, sizeof words,
            "%d of %d claims came out at this size, %d did not, %d could not run.", count[0],

@@ -127,7 +127,7 @@ static void fix_signs(ep_optima *o) {
 /* Is there room for A(w) and its eigenvectors, and for a block of starts, on every thread? */
 static ep_status check_memory(const ep_layer *layer, const ep_run_config *run) {
   const double n = (double)layer->X.rows, d = (double)layer->X.cols;
-  const bool uniform = layer->alpha.kind == EP_ALPHA_UNIFORM, views = layer->X2.data;
+  const bool uniform = ep_alpha_is_plain(&layer->alpha), views = layer->X2.data;
   const double search = uniform ? 32 * 512 * 5 : 32 * n * (views ? 7 : 4);
   const double matrix = 4 * d * d + (uniform ? 2048 * d : n * d * (views ? 4 : 2));
   const double weights =
@@ -166,6 +166,7 @@ static void count_basins(ep_optima *o) {
     p->basin = (double)p->count / (double)o->starts;
     ep_wilson(&p->low, &p->high, p->count, o->starts);
     o->maximal += p->maximal;
+    o->nearly += p->nearly;
     o->optima += !p->held;
   }
 }

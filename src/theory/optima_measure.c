@@ -93,8 +93,10 @@ static ep_status spectrum(ep_work *work, ep_optimum *o, const ep_layer *layer, c
   o->alignment = fabs(ep_dot(w, ep_d(&A, d - 1, 0), d));
   const bool eigenvector = o->residual < exact && 1 - o->alignment < exact;
   const bool on_a_jump = o->touching > 0 && o->alignment > 0.99;
-  o->maximal = (eigenvector || on_a_jump) && o->gap > exact * fabs(o->top);
-  o->held = !o->maximal && o->touching >= d;
+  const bool gap = o->gap > exact * fabs(o->top);
+  o->maximal = eigenvector && gap;
+  o->nearly = on_a_jump && gap && !o->maximal;
+  o->held = !o->maximal && !o->nearly && o->touching >= d;
   return EP_OK;
 }
 
@@ -216,8 +218,10 @@ static ep_status find_bounds(ep_work *work, ep_optimum *o, const ep_layer *layer
   const bounds b = add_bounds(s, &Lg, r, c, jump(layer), ep_activation_lipschitz(&layer->h), chord);
   o->roughness_bound = b.bound;
   o->r = b.r;
+  const double *mass = layer->alpha.mass.data;
   for (ptrdiff_t i = 0; i < n; i++)
-    z0 += exp(-pow(*ep_d(&before.h, i, 0), 2) / (2 * layer->alpha.tau)) / (double)n;
+    z0 += (mass ? mass[i] : 1) * exp(-pow(*ep_d(&before.h, i, 0), 2) / (2 * layer->alpha.tau)) /
+          (double)n;
   if (layer->alpha.kind == EP_ALPHA_UNIFORM) o->z0 = 1;
   if (layer->alpha.kind == EP_ALPHA_GAUSSIAN) o->z0 = z0;
   return EP_OK;

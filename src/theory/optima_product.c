@@ -4,7 +4,8 @@
  *   any       Y = 1/(2N^2) (D o (G L)) X, L of start k made from h(w_k'x)
  *
  * and with second views x', e = G - G', both less 1/(2N^2) [ (D o e r) X - (D' o e r) X' ], r the row sums of alpha. */
-#include <eigenpair/optima.h>
+#include "theory/optima_step.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -51,9 +52,8 @@ static void add_back(const ep_mat *Y, double c, const ep_mat *T, const ep_mat *X
   else ep_mat_mul(Y, c, T, EP_N, X, EP_N, 1);
 }
 
-/* D = h'(V X'), G = D o (W X') */
-static void gate(const ep_mat *D, const ep_mat *G, const ep_layer *layer, const ep_mat *X,
-                 const ep_mat *V, const ep_mat *W) {
+void ep_layer_gate(const ep_mat *D, const ep_mat *G, const ep_layer *layer, const ep_mat *X,
+                   const ep_mat *V, const ep_mat *W) {
   rows_times(G, W, X);
   if (V != W) rows_times(D, V, X);
   ep_activation_slopes(D, &layer->h, V == W ? G : D);
@@ -99,7 +99,7 @@ static void add_views(lane *l, const ep_layer *layer, ptrdiff_t first, ptrdiff_t
   const ep_mat X2 = ep_mat_rows(&layer->X2, first, n);
   const ep_mat D = narrow(&l->D, n), G = narrow(&l->G, n), T = narrow(&l->T, n);
   const ep_mat D2 = narrow(&l->D2, n), G2 = narrow(&l->G2, n);
-  gate(&D2, &G2, layer, &X2, V, W);
+  ep_layer_gate(&D2, &G2, layer, &X2, V, W);
   for (ptrdiff_t k = 0; k < G.rows; k++)
     for (ptrdiff_t i = 0; i < n; i++) {
       const double e = *ep_d(&G, k, i) - *ep_d(&G2, k, i);
@@ -113,7 +113,7 @@ static void add_block(lane *l, const ep_layer *layer, ptrdiff_t first, ptrdiff_t
                       const ep_mat *W) {
   const ep_mat X = ep_mat_rows(&layer->X, first, n);
   const ep_mat D = narrow(&l->D, n), G = narrow(&l->G, n), T = narrow(&l->T, n);
-  gate(&D, &G, layer, &X, V, W);
+  ep_layer_gate(&D, &G, layer, &X, V, W);
   for (ptrdiff_t k = 0; k < G.rows; k++)
     for (ptrdiff_t i = 0; i < n; i++) {
       l->sum[k] += *ep_d(&G, k, i);
@@ -128,7 +128,7 @@ static void add_block(lane *l, const ep_layer *layer, ptrdiff_t first, ptrdiff_t
 static void find_shift(lane *l, const ep_layer *layer, const ep_mat *V, const ep_mat *W) {
   const ptrdiff_t block = block_points(&layer->X), n = block < 64 ? block : 64;
   const ep_mat X = ep_mat_rows(&layer->X, 0, n), D = narrow(&l->D, n), G = narrow(&l->G, n);
-  gate(&D, &G, layer, &X, V, W);
+  ep_layer_gate(&D, &G, layer, &X, V, W);
   for (ptrdiff_t k = 0; k < G.rows; k++)
     for (ptrdiff_t i = 0; i < n; i++) l->shift[k] += *ep_d(&G, k, i) / (double)n;
 }
@@ -163,9 +163,8 @@ static ep_status product_uniform(ep_work *work, const ep_mat *Y, const ep_layer 
 
 /* ---- any weights */
 
-/* H (K x N) = h(at X'): what alpha is made from */
-static void features(const ep_mat *H, const ep_layer *layer, const ep_mat *X, const ep_mat *at) {
-  rows_times(H, at, X);
+void ep_layer_outputs(const ep_mat *H, const ep_layer *layer, const ep_mat *X, const ep_mat *W) {
+  rows_times(H, W, X);
   ep_activation_values(H, &layer->h, H);
 }
 
@@ -182,10 +181,10 @@ static ep_status new_sources(sources *s, ep_work *work, const ep_layer *layer, c
   const bool views = ep_alpha_of_views(&layer->alpha);
   s->twins = views && layer->X2.data;
   EP_TRY(ep_work_mat(work, &s->H, EP_DOUBLE, at->rows, layer->X.rows));
-  features(&s->H, layer, views || !layer->X0.data ? &layer->X : &layer->X0, at);
+  ep_layer_outputs(&s->H, layer, views || !layer->X0.data ? &layer->X : &layer->X0, at);
   if (!s->twins) return EP_OK;
   EP_TRY(ep_work_mat(work, &s->H2, EP_DOUBLE, at->rows, layer->X.rows));
-  features(&s->H2, layer, &layer->X2, at);
+  ep_layer_outputs(&s->H2, layer, &layer->X2, at);
   return EP_OK;
 }
 
@@ -204,8 +203,8 @@ static ep_status product_weighted(ep_work *work, const ep_mat *Y, const ep_layer
   EP_TRY(ep_work_mat(work, &D2, EP_DOUBLE, views ? K : 0, n));
   EP_TRY(ep_work_mat(work, &G2, EP_DOUBLE, views ? K : 0, n));
   EP_TRY(ep_work_get(work, &r, n, sizeof *r));
-  gate(&D, &G, layer, &layer->X, V, W);
-  if (views) gate(&D2, &G2, layer, &layer->X2, V, W);
+  ep_layer_gate(&D, &G, layer, &layer->X, V, W);
+  if (views) ep_layer_gate(&D2, &G2, layer, &layer->X2, V, W);
   for (ptrdiff_t k = 0; k < K; k++) {
     const ep_mat h = column(&s.H, k), g = column(&G, k), t = column(&T, k);
     ep_mat h2 = {0};
@@ -227,7 +226,7 @@ ep_status ep_layer_product(const ep_mat *Y, const ep_layer *layer, const ep_mat 
                            const ep_mat *at) {
   ep_work work = {0};
   if (!V) V = W;
-  const ep_status st = layer->alpha.kind == EP_ALPHA_UNIFORM
+  const ep_status st = ep_alpha_is_plain(&layer->alpha)
                            ? product_uniform(&work, Y, layer, V, W)
                            : product_weighted(&work, Y, layer, V, W, at ? at : W);
   ep_work_free(&work);
@@ -327,7 +326,7 @@ static void symmetrise(const ep_mat *A) {
 ep_status ep_layer_matrix(const ep_mat *A, const ep_layer *layer, const double *v,
                           const double *at) {
   ep_work work = {0};
-  const ep_status st = layer->alpha.kind == EP_ALPHA_UNIFORM
+  const ep_status st = ep_alpha_is_plain(&layer->alpha)
                            ? matrix_uniform(&work, A, layer, v)
                            : matrix_weighted(&work, A, layer, v, at ? at : v);
   ep_work_free(&work);

@@ -8,9 +8,10 @@
  * with every turn until w settles; it shrinks again while w goes straight on. Where b had to grow w may have stopped
  * short on a ridge that still rises: it goes on from there with b = 1, until it settles twice at one place, or, where it
  * wanders to and fro, at the last of PLACES. The last time b does not shrink, so that w does settle. */
+#include "theory/optima_step.h"
+
 #include "core/vector.h"
 
-#include <eigenpair/optima.h>
 #include <eigenpair/random.h>
 #include <math.h>
 #include <omp.h>
@@ -36,15 +37,8 @@ void ep_optima_starts(const ep_mat *W, uint64_t seed) {
 
 /* ---- one start */
 
-typedef struct {
-  double top, brake; /* largest |y|, b of the head */
-  int rests;         /* 1: it has come to rest at the crowd's row `rest`; 2: for good */
-  int places;        /* how many places it has rested at */
-} momentum;
-
-/* y -> the next w minus w, in place; the new w into w. Returns |step|. */
-static double advance(double *w, double *y, double *last, momentum *m, ptrdiff_t d,
-                      const ep_optima_config *c) {
+double ep_optima_advance(double *w, double *y, double *last, ep_momentum *m, ptrdiff_t d,
+                         const ep_optima_config *c) {
   const double rho = ep_dot(w, y, d), power = c->search[0] == 'p';
   const double a = power ? 1 : c->rate / (m->top * m->brake);
   const double b = power ? c->shift * m->top * m->brake : 1 - a * rho;
@@ -62,8 +56,8 @@ static double advance(double *w, double *y, double *last, momentum *m, ptrdiff_t
   return sqrt(ep_dot(y, y, d));
 }
 
-/* |y| below which A(w)w is nothing but rounding: A is at most (slope |x|)^2 */
-static double dead_level(const ep_layer *layer) {
+/* A is at most (slope |x|)^2 */
+double ep_optima_dead_level(const ep_layer *layer) {
   double most = 0;
   for (ptrdiff_t i = 0; i < layer->X.rows; i++)
     most = fmax(most, ep_dot(ep_d(&layer->X, i, 0), ep_d(&layer->X, i, 0), layer->X.cols));
@@ -91,7 +85,7 @@ typedef struct {
 
 typedef struct {
   ep_mat W, Y, last, rest; /* (K, d) of the starts still under way, side by side */
-  momentum *m;
+  ep_momentum *m;
   ptrdiff_t *who; /* their place in the block */
 } crowd;
 
@@ -127,7 +121,7 @@ static void leave(crowd *c, const ep_mat *W, ptrdiff_t a) {
 
 /* Settled for good? On a jump only after it has come to rest in one place twice; else it goes on from there. */
 static bool arrived(crowd *c, ptrdiff_t a, double moved, const search *s) {
-  momentum *m = &c->m[a];
+  ep_momentum *m = &c->m[a];
   const double near = s->config->merge / 10;
   double *w = ep_d(&c->W, a, 0), *rest = ep_d(&c->rest, a, 0);
   if (m->brake == 1 || m->rests == 2) return moved <= s->config->settle;
@@ -160,7 +154,7 @@ static void step_all(crowd *c, const ep_mat *W, ep_path *paths, ptrdiff_t first,
       continue;
     }
     c->m[a].top = fmax(c->m[a].top, norm);
-    const double moved = advance(w, y, ep_d(&c->last, a, 0), &c->m[a], d, s->config);
+    const double moved = ep_optima_advance(w, y, ep_d(&c->last, a, 0), &c->m[a], d, s->config);
     if (s->trace && t < s->trace->cols) *ep_d(s->trace, first + c->who[a], t) = moved;
     if (!arrived(c, a, moved, s)) continue;
     path->end = EP_END_SETTLED;
@@ -209,7 +203,7 @@ ep_status ep_optima_follow(const ep_mat *W, ep_path *paths, const ep_layer *laye
   search s = {.layer = layer,
               .config = config,
               .trace = trace,
-              .dead = dead_level(layer),
+              .dead = ep_optima_dead_level(layer),
               .total = (double)W->rows};
   /* inside a parallel loop BLAS uses one thread: the bits do not depend on how many we are */
 #pragma omp parallel for schedule(dynamic)

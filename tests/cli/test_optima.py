@@ -62,7 +62,7 @@ def test_numbers_of_each_optimum(optima, save, rng, activation, weights):
     assert sum(o["count"] for o in ends) + r["dead"] + r["unsettled"] == 20
     for kind in r["optima"], r["other_ends"]:
         assert [o["basin"] for o in kind] == sorted((o["basin"] for o in kind), reverse=True)
-    assert r["maximal"] == sum(o["maximal"] for o in ends)
+    assert [r[k] for k in ("maximal", "nearly_maximal")] == [sum(o[k] for o in ends) for k in ("maximal", "nearly_maximal")]
     for o in ends:
         assert KEYS <= set(o)
         w = np.array(o["w"])
@@ -79,9 +79,11 @@ def test_numbers_of_each_optimum(optima, save, rng, activation, weights):
         assert o["theorem1"] == (o["maximal"] and o["gap"] > o["roughness"])
         jumps = activation in ("relu", "leaky:0.2")
         assert o["touching"] == (jumps and (abs(s) <= 1e-6 * np.linalg.norm(X, axis=1)).sum())
-        assert (o in r["optima"]) == (o["maximal"] or o["touching"] < 3)
-        if o["maximal"]:
-            assert o["alignment"] > (0.99 if o["touching"] else 1 - 1e-6) and (o["touching"] or o["residual"] < 1e-6)
+        assert (o in r["optima"]) == (o["maximal"] or o["nearly_maximal"] or o["touching"] < 3)
+        if o["maximal"]:  # Definition 3, whatever jumps
+            assert o["alignment"] > 1 - 1e-6 and o["residual"] < 1e-6
+        if o["nearly_maximal"]:
+            assert o["alignment"] > 0.99 and o["touching"] and not o["maximal"]
         if o["roughness_bound"] is not None:
             assert o["roughness"] <= o["roughness_bound"] + 1e-12
 
@@ -140,7 +142,7 @@ def test_noisy_patterns(optima, good, tmp_path):
     U = np.unique(np.load(tmp_path / "u.npy").round(12), axis=0)
     r = optima("--data", "categorical:6,2000,0.1", "--starts", 200)
     W = np.array([o["w"] for o in r["optima"]])
-    assert len(W) == 6 and r["unsettled"] == 0 and not r["other_ends"] and r["maximal"] == 6
+    assert len(W) == 6 and r["unsettled"] == 0 and not r["other_ends"] and r["maximal"] + r["nearly_maximal"] == 6
     np.testing.assert_allclose(np.sort((W @ U.T).max(0)), 1, atol=0.01)
 
 
@@ -241,6 +243,55 @@ def test_interrupted(call, tmp_path):
     assert (p.returncode, out) == (130, "") and err.count("\n") == 1 and not (tmp_path / "w.npy").exists()
 
 
+# ---- several nodes
+
+
+def joint(weights, X, W, X2=None, activation="relu"):
+    """Row k: A_k w_k with weights of all outputs together; half the gradient of tr C_alpha."""
+    h = VALUE[activation]
+    a = alpha(weights, h(X @ W.T), None if X2 is None else h(X2 @ W.T))
+    gate = lambda x, w: SLOPE[activation](x @ w)[:, None] * x
+    return np.array([covariance(a, gate(X, w), None if X2 is None else gate(X2, w)) @ w for w in W])
+
+
+@pytest.mark.parametrize("weights", ["infonce:1", "infonce:2,1", "gaussian:1"])
+def test_nodes_end_where_their_gradient_does(good, save, rng, tmp_path, weights):
+    """One layer, its nodes in different places: the tangent part of every row of the joint gradient is 0. A cubic
+    activation has no jumps."""
+    X = np.concatenate([rng.normal(size=(30, 3)) * 0.2 + 1.2 * u for u in np.eye(3)])
+    save(x=X)
+    r = json.loads(good("optima", "--data", "x.npy", "--nodes", 3, "--starts", 1, "--weights", weights, "--json",
+                        "--out", "w.npy", "--activation", "monomial:3", "--seed", 3))
+    W = np.array([o["w"] for o in r["optima"]])
+    assert r["nodes"] == 3 and r["layers"] == 1 and r["distinct"] == [3] and r["dead"] == r["unsettled"] == 0
+    np.testing.assert_array_equal(np.load(tmp_path / "w.npy"), W)
+    Y = joint(weights, X, W, activation="monomial:3")
+    rest = Y - (Y * W).sum(1, keepdims=True) * W
+    assert (np.linalg.norm(rest, axis=1) < 1e-6 * np.linalg.norm(Y, axis=1)).all()
+    alone = np.array([joint(weights, X, W[k:k + 1], activation="monomial:3")[0] for k in range(3)])
+    rest = alone - (alone * W).sum(1, keepdims=True) * W
+    assert (np.linalg.norm(rest, axis=1) > 1e-4 * np.linalg.norm(alone, axis=1)).any()  # they do see each other
+
+
+def test_nodes_with_uniform_weights_are_alone(optima):
+    """Layers of K nodes find what K single starts find; the numbers add up."""
+    args = ["--data", "categorical:5,400", "--seed", 3]
+    single, layers = optima(*args, "--starts", 60), optima(*args, "--starts", 12, "--nodes", 5)
+    assert len(layers["optima"]) == len(single["optima"]) == 5 and layers["dead"] == single["dead"]
+    assert layers["distinct_low"] < layers["distinct_mean"] == np.mean(layers["distinct"]) < layers["distinct_high"]
+    assert sum(o["layers"] for o in layers["optima"]) == sum(layers["distinct"])
+    assert [o["share"] for o in layers["optima"]] == [o["layers"] / 12 for o in layers["optima"]]
+
+
+def test_nodes_text_report_threads(good, tmp_path):
+    args = ["optima", "--data", "summation:4,150,0.2", "--nodes", 4, "--starts", 6, "--weights", "infonce:2"]
+    text = good(*args, "--report", "out")
+    assert re.search(r"layers +6 of 4 nodes", text) and "a layer holds" in text
+    assert "Where the nodes of a layer end" in (tmp_path / "out" / "report.html").read_text()
+    a, b = (json.loads(good(*args, "--json", "--threads", t)) for t in (1, 2))
+    assert a["optima"] == b["optima"] and a["distinct"] == b["distinct"]
+
+
 # ---- fit --method alpha
 
 
@@ -279,7 +330,25 @@ def test_alpha_batches_and_given(fit, save, rng):
     assert len(fit(*small, "--batch", 6).history["loss"]) == 4
 
 
+@pytest.mark.parametrize("weights", ["uniform", "infonce:1,1", "gaussian:1"])
+def test_alpha_with_unit_rows(fit, pairs, start, weights):
+    """One layer relu(V x), rows of length 1: projected ascent by NumPy; W stays sqrt(K) I. Gaussian weights are of the
+    first views here."""
+    p, net = pairs(rows=9, dim=12, negatives=0), start(dim=12, width=3, outputs=3)
+    r = fit(*p.flags, "--method", "alpha", "--rows", "unit", "--weights", weights, "--init", "init.npz", "--epochs", 5,
+            "--rate", 0.2)
+    V = net[0] / np.linalg.norm(net[0], axis=1, keepdims=True)
+    for _ in range(5):
+        V = V + 0.4 * joint(weights, p.X[0], V, p.X[1])
+        V /= np.linalg.norm(V, axis=1, keepdims=True)
+    np.testing.assert_allclose(r.model["V"], V, atol=1e-12)
+    np.testing.assert_allclose(r.model["W"], np.sqrt(3) * np.eye(3), atol=1e-15)
+    assert len(fit(*p.flags, "--method", "alpha", "--rows", "unit", "--init", "init.npz", "--epochs", 2, "--batch", 4,
+                   "--rate", 0.1).history["loss"]) == 3
+
+
 @pytest.mark.parametrize("args, word", [
+    (["--rows", "unit"], "--width 10"), (["--rows", "unit", "--outputs", 8, "--depth", 2], "--depth 1"),
     (["--pairs", "triplet"], "positive"), (["--loss", "softmax", "--pairs", "triplet"], "alpha"),
     (["--loss", "barlow"], "--weights"), (["--batch", 1], "--batch"), (["--weights", "infonce:0"], "tau"),
     (["--weights", "given", "--alpha", "a.npy"], "20"), (["--weights", "given", "--alpha", "b.npy", "--batch", 5], "--batch"),

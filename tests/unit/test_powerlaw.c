@@ -29,7 +29,21 @@ static void interval(void **state) {
   CHECK_NEAR(law.high, 0.8 + 3.182 * sqrt(0.12), 1e-12);
 }
 
+/* 2, 4, 9: mean 5, variance 13, t(2) = 4.303; one number has no interval */
+static void mean(void **state) {
+  (void)state;
+  const double value[] = {2, 4, 9};
+  double m, low, high;
+  ep_mean_interval(&m, &low, &high, value, 3);
+  CHECK_NEAR(m, 5, 1e-15);
+  CHECK_NEAR(low, 5 - 4.303 * sqrt(13. / 3), 1e-12);
+  CHECK_NEAR(high, 5 + 4.303 * sqrt(13. / 3), 1e-12);
+  ep_mean_interval(&m, &low, &high, value, 1);
+  assert_true(m == 2 && isnan(low) && isnan(high));
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(interval)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(interval),
+                                     cmocka_unit_test(mean)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

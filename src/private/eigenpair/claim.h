@@ -37,13 +37,30 @@ typedef struct {
   /* `result` is empty when it is called; on failure the caller frees it all the same */
   ep_status (*check)(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
   double seconds[3]; /* about how long each size takes on two cores: for the time left */
+  const char *
+      control; /* where the criterion must fail, run and shown with the rest; NULL: there is none */
+  const char *outcome; /* of the committed run (docs/findings.md): pass, fail, answered */
 } ep_claim;
+/* A question of the paper: no criterion that it can fail, its numbers are the answer. */
+bool ep_claim_is_question(const ep_claim *claim);
 /* One table a paper; ends with a row whose id is NULL. */
 extern const ep_claim ep_claims_wide[], ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];
+
+/* A numbered statement, definition, figure or open question of a paper, and what became of it. */
+typedef struct {
+  const char *where; /* Theorem 1 */
+  const char *by;    /* the claim or the command that looks at it */
+  const char *
+      outcome; /* NULL: that of the claim; defined: nothing to check, used by what is named; left out */
+  const char *note; /* one sentence */
+} ep_statement;
+/* One table a paper; ends with a row whose `where` is NULL. */
+extern const ep_statement ep_statements_optima[];
 
 typedef struct {
   const char *name;  /* wide: what its ids begin with */
   const char *title; /* what the paper is about */
   const ep_claim *claims;
+  const ep_statement *statements; /* NULL: its claims stand for them */
 } ep_paper;
 extern const ep_paper ep_papers[]; /* ends with a row whose name is NULL */

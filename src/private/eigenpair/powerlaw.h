@@ -1,5 +1,5 @@
 #pragma once
-/* y = c x^e by least squares on logarithms. */
+/* y = c x^e by least squares on logarithms; the interval of a mean. */
 #include <stddef.h>
 
 typedef struct {
@@ -12,3 +12,5 @@ typedef struct {
 ep_power_law ep_power_law_fit(const double *x, const double *y, ptrdiff_t count);
 /* x at which the law meets y; NAN if it never does (exponent 0 or NAN). */
 double ep_power_law_meets(const ep_power_law *law, double y);
+/* Mean of n numbers with its 95 % interval (Student's t), whose ends are NAN for fewer than two. */
+void ep_mean_interval(double *mean, double *low, double *high, const double *value, ptrdiff_t n);

@@ -1,0 +1,65 @@
+"""`reproduce --list`: the claims with their controls and outcomes, and every statement of the papers."""
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).parents[2]
+OUTCOMES = {"pass", "fail", "answered"}
+
+
+@pytest.fixture
+def listed(good):
+    return lambda *words: json.loads(good("reproduce", *words, "--list", "--json"))
+
+
+def test_list_of_the_contract(listed, good):
+    """id, source, says, criterion, control (or null), outcome of the committed run; a question has none to fail."""
+    claims = listed()
+    assert len({c["id"] for c in claims}) == len(claims) >= 40
+    for c in claims:
+        assert {"id", "source", "says", "criterion", "control", "outcome"} <= set(c) and c["outcome"] in OUTCOMES
+        assert c["control"] is None or len(c["control"]) > 20
+        assert "(open)" in c["source"] or c["outcome"] != "answered"
+    text = good("reproduce", "optima-stability", "--list")
+    assert text.startswith("optima-stability  (OPTIMA Theorem 1)  pass") and "must fail  ratio 0.95" in text
+
+
+def test_outcomes_of_the_committed_run(listed):
+    """docs/findings.md has the same; an older one says pass where a question is answered."""
+    rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (pass|fail|answered) \|", (ROOT / "docs/findings.md").read_text(), re.M))
+    claims = {c["id"]: c for c in listed()}
+    assert len(rows) > 30
+    for id in rows.keys() & claims.keys():
+        assert rows[id] == claims[id]["outcome"] or (rows[id], claims[id]["outcome"]) == ("pass", "answered"), id
+
+
+def test_every_statement_has_an_entry(listed, good):
+    """A claim of the paper or a command, an outcome, a sentence; every claim is named by a statement; a line each."""
+    rows, claims = listed("optima", "--all"), {c["id"]: c for c in listed("optima")}
+    assert len(rows) >= 40 and len({r["where"] for r in rows}) == len(rows)
+    for r in rows:
+        assert r["paper"] == "optima" and r["by"] in claims or r["by"].startswith("eigenpair "), r
+        assert r["outcome"] in OUTCOMES | {"defined"} and r["note"].endswith((".", ")."))
+    assert {r["by"] for r in rows} >= set(claims)
+    assert len(good("reproduce", "optima", "--list", "--all").splitlines()) == len(rows)
+    numbered = " ".join(r["where"] for r in rows)
+    for word in [f"Lemma {i}" for i in range(1, 9)] + [f"Definition {i}" for i in range(1, 5)] + \
+            [f"Theorem {i}" for i in range(1, 4)] + ["Corollary 1", "Corollary 2", "Assumption 1", "Figure 1"]:
+        assert word in numbered, word
+    assert {r["paper"] for r in listed("--all")} == {"wide", "linear", "tangent", "optima"}
+
+
+def test_page_of_the_statements(good):
+    """docs/papers/optima.md is made from the table."""
+    text = good("reproduce", "optima", "--list", "--all", "--json")
+    page = subprocess.run([sys.executable, ROOT / "tools/papers.py"], input=text, capture_output=True, text=True, check=True)
+    assert page.stdout == (ROOT / "docs/papers/optima.md").read_text()
+
+
+def test_all_goes_with_list(ep):
+    code, out, err = ep("reproduce", "--all")
+    assert (code, out) == (2, "") and "--list" in err and err.count("\n") == 1
