@@ -159,6 +159,7 @@ static ep_status find_gamma(double *gamma, model *m, const double *w, double ang
   EP_TRY(look(&s, m, w));
   for (*gamma = 0.005; *gamma < 1; *gamma *= 1.05) {
     const double chord = ball(*gamma, s.close);
+    EP_TRY(ep_run_step("gamma", *gamma, 1));
     if (chord > 0.9) break;
     EP_TRY(sup_omega(&sup, m, w, angle, chord));
     if (sup <= *gamma) return EP_OK;

@@ -56,6 +56,7 @@ static ep_status expand(double *error, double *least, ep_work *work, const ep_ma
   *least = INFINITY;
   for (int k = 0; k < degrees; k++) {
     double off = 0;
+    EP_TRY(ep_run_step("degrees", k, degrees));
     for (int a = 0; a <= k; a++) {
       for (ptrdiff_t i = 0; i < g->rows; i++) value[i] = phi(ep_d(Y, i, 0), a, k - a, tau);
       add_component(C, g, value, least);

@@ -44,6 +44,7 @@ static ep_status three_thresholds(ep_claim_result *r) {
     for (int side = 0; side < 2; side++) {
       const double ratio = at[k] + (side ? 0.05 : -0.05);
       ep_optimum o = {0};
+      EP_TRY(ep_run_step("ratios", 2 * k + side, 6));
       EP_TRY(at_ratio(&o, ratio, 4));
       const bool is = k == 0 ? o.stable : k == 1 ? o.maximal : o.theorem1;
       snprintf(text, sizeof text, "%s_at_%.2f", names[k], ratio);
@@ -252,6 +253,7 @@ static ep_status margins(ep_claim_result *r, uint64_t seed) {
   double tau[T], value[2][T], formula[2][T], error = 0, worst = 0;
   json_t *figure;
   for (int i = 0; i < T; i++) {
+    EP_TRY(ep_run_step("temperatures", i, T));
     tau[i] = 0.4 + 0.05 * i;
     formula[0][i] = held_margin(tau[i]), formula[1][i] = following_margin(tau[i]);
     for (int k = 0; k < 2; k++) {
