@@ -193,31 +193,31 @@ static ep_status one_ticket(tickets *t, long l, const ep_population *p, long nod
   return EP_OK;
 }
 
-ep_status optima_ticket(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const char *const weights[] = {"uniform", "infonce:4", "infonce:2"};
-  const long layers = claim_pick(size, 16, 32, MOST_LAYERS), nodes = 12;
-  double x[3] = {1, 2, 3}, mean[3][3], low[3][3], high[3][3]; /* wide, ticket, fresh */
-  json_t *figure;
-  bool above[3];
-  char name[64];
-  for (int g = 0; g < 3; g++) {
-    ep_population p;
-    tickets t = {0};
-    EP_TRY(patterns(&p, weights[g], (uint64_t)run->seed));
-    ep_status st = EP_OK;
-    for (long l = 0; !st && l < layers; l++) {
-      st = ep_run_step("layers", (double)(g * layers + l), (double)(3 * layers));
-      if (!st) st = one_ticket(&t, l, &p, nodes, (uint64_t)run->seed);
-    }
-    ep_population_free(&p);
-    EP_TRY(st);
-    const double *const part[3] = {t.wide, t.ticket, t.fresh};
-    for (int k = 0; k < 3; k++)
-      ep_mean_interval(&mean[k][g], &low[k][g], &high[k][g], part[k], layers);
-    snprintf(name, sizeof name, "ticket_over_fresh_%s", weights[g]);
-    EP_TRY(gain(&above[g], r, name, t.fresh, t.ticket, layers));
+static const char *const ticket_weights[] = {"uniform", "infonce:4", "infonce:2"};
+
+/* all layers of one weighting */
+static ep_status all_tickets(tickets *t, int g, long layers, const ep_run_config *run) {
+  ep_population p;
+  EP_TRY(patterns(&p, ticket_weights[g], (uint64_t)run->seed));
+  ep_status st = EP_OK;
+  for (long l = 0; !st && l < layers; l++) {
+    st = ep_run_step("layers", (double)(g * layers + l), (double)(3 * layers));
+    if (!st) st = one_ticket(t, l, &p, 12, (uint64_t)run->seed);
   }
-  static const char *const parts[3] = {"wide layer", "ticket", "fresh start"};
+  ep_population_free(&p);
+  return st;
+}
+
+typedef struct {
+  double mean[3], low[3], high[3]; /* uniform, tau = 4, tau = 2 */
+} means;
+
+static ep_status ticket_figure(ep_claim_result *r, const means part[3]) {
+  static const char *const names[3] = {"wide layer", "ticket", "fresh start"};
+  static const char *const words[3] = {"covered_wide_uniform_4_2", "covered_ticket_uniform_4_2",
+                                       "covered_fresh_uniform_4_2"};
+  const double x[3] = {1, 2, 3};
+  json_t *figure;
   EP_TRY(claim_figure(&figure, r, "ticket", EP_FIGURE_LINE, "Tickets",
                       "Patterns covered by a layer of twelve nodes, by the nodes it is cut down to "
                       "when trained again from their own starts, and from fresh starts; uniform "
@@ -225,26 +225,42 @@ ep_status optima_ticket(ep_claim_result *r, ep_claim_size size, const ep_run_con
                       (ep_axis){"weights: uniform, tau 4, tau 2", false},
                       (ep_axis){"patterns covered", false}));
   for (int k = 0; k < 3; k++) {
-    EP_TRY(ep_figure_add(
-        figure,
-        &(ep_series){
-            .name = parts[k], .count = 3, .x = x, .y = mean[k], .low = low[k], .high = high[k]}));
-    snprintf(name, sizeof name, "covered_%s_uniform_4_2",
-             k == 0   ? "wide"
-             : k == 1 ? "ticket"
-                      : "fresh");
-    EP_TRY(ep_claim_measure_all(r, name, mean[k], 3));
+    EP_TRY(ep_figure_add(figure, &(ep_series){.name = names[k],
+                                              .count = 3,
+                                              .x = x,
+                                              .y = part[k].mean,
+                                              .low = part[k].low,
+                                              .high = part[k].high}));
+    EP_TRY(ep_claim_measure_all(r, words[k], part[k].mean, 3));
   }
-  r->pass = true;
+  return EP_OK;
+}
+
+ep_status optima_ticket(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  const long layers = claim_pick(size, 16, 32, MOST_LAYERS);
+  means part[3]; /* wide, ticket, fresh */
+  bool above;
+  char name[64];
+  for (int g = 0; g < 3; g++) {
+    tickets t = {0};
+    EP_TRY(all_tickets(&t, g, layers, run));
+    const double *const value[3] = {t.wide, t.ticket, t.fresh};
+    for (int k = 0; k < 3; k++)
+      ep_mean_interval(&part[k].mean[g], &part[k].low[g], &part[k].high[g], value[k], layers);
+    snprintf(name, sizeof name, "ticket_over_fresh_%s", ticket_weights[g]);
+    EP_TRY(gain(&above, r, name, t.fresh, t.ticket, layers));
+  }
+  EP_TRY(ticket_figure(r, part));
+  r->pass = true; /* a question */
   EP_TRY(ep_claim_note(r,
                        "Six patterns, q = 0.2, exact population; layers of twelve nodes, cut "
                        "down to one node for each pattern that they cover."));
+  const double *w = part[0].mean, *t = part[1].mean, *f = part[2].mean;
   return ep_claim_found(
       r,
       "Cut down to one node a pattern and trained again from their own starts, nodes cover %.1f "
       "(uniform), %.1f (tau = 4), %.1f (tau = 2) of the %.1f, %.1f, %.1f patterns of the wide "
       "layer; from fresh starts %.1f, %.1f, %.1f. With uniform weights nodes do not see each other "
       "and a ticket keeps everything by construction; with InfoNCE that is measured.",
-      mean[1][0], mean[1][1], mean[1][2], mean[0][0], mean[0][1], mean[0][2], mean[2][0],
-      mean[2][1], mean[2][2]);
+      t[0], t[1], t[2], w[0], w[1], w[2], f[0], f[1], f[2]);
 }

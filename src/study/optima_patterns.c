@@ -312,11 +312,43 @@ static ep_status from_anywhere(double cycling[2], double iterations[2], uint64_t
   return st;
 }
 
+typedef struct {
+  convergence sum, printed, categorical, far; /* summation with the shift, as printed; 0.39 */
+  double cycling[2], iterations[2];           /* from anywhere: with the shift, as printed */
+} fig1;
+
+static ep_status fig1_words(ep_claim_result *r, const fig1 *f) {
+  if (f->sum.eigenvectors < f->sum.next_to)
+    EP_TRY(ep_claim_found(r,
+                          "%d of %d ends are no eigenvectors: they lie on the hyperplane of a data "
+                          "point, where A(w) jumps.",
+                          f->sum.next_to - f->sum.eigenvectors, f->sum.next_to));
+  if (f->printed.cycling + f->cycling[1] > 0)
+    EP_TRY(ep_claim_found(
+        r,
+        "As printed the iteration goes round for ever from %d of %d patterns and from %.0f of 100 "
+        "random starts (with the shift %d and %.0f); where it settles it needs %.0f steps, with "
+        "the shift %.0f.",
+        f->printed.cycling, (int)ALL, f->cycling[1], f->sum.cycling, f->cycling[0],
+        f->printed.iterations, f->sum.iterations));
+  const convergence *c = &f->categorical;
+  if (c->eigenvectors < c->next_to)
+    EP_TRY(ep_claim_found(
+        r,
+        "%d of %d ends of the tilted categorical model are no eigenvectors, up to %.1f degrees "
+        "from "
+        "u_m: w comes to rest on the hyperplanes of the other patterns, where A(w) jumps, and "
+        "Theorem 3 does not apply.",
+        c->next_to - c->eigenvectors, c->next_to, c->degrees));
+  if (f->far.next_to == ALL) return EP_OK;
+  return ep_claim_found(r, "At |U'U - I| = 0.39 it settles next to %d of %d patterns.",
+                        f->far.next_to, (int)ALL);
+}
+
 ep_status optima_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   const uint64_t seed = (uint64_t)run->seed;
   json_t *figure;
-  convergence sum, printed, categorical, far;
-  double cycling[2], iterations[2];
+  fig1 f;
   (void)size; /* the population is the paper's own size */
   EP_TRY(ep_claim_measure(r, "patterns", ALL));
   EP_TRY(claim_figure(&figure, r, "power-iteration", EP_FIGURE_LINE,
@@ -324,14 +356,14 @@ ep_status optima_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_confi
                       "How far power iteration still moves at each step, from each of eight nearly "
                       "orthogonal patterns, with the shift and as printed.",
                       (ep_axis){"iteration", false}, (ep_axis){"|w(t+1) - w(t)|", true}));
-  EP_TRY(tilted(&sum, r, "summation", false, 0.15, false, figure, seed));
-  EP_TRY(tilted(&printed, r, "printed", false, 0.15, true, figure, seed));
-  EP_TRY(tilted(&categorical, r, "categorical", true, 0.15, false, NULL, seed));
-  EP_TRY(tilted(&far, r, "summation", false, 0.39, false, NULL, seed));
-  EP_TRY(from_anywhere(cycling, iterations, seed));
-  EP_TRY(ep_claim_measure_all(r, "unsettled_of_100_shifted_printed", cycling, 2));
-  EP_TRY(ep_claim_measure_all(r, "iterations_shifted_printed", iterations, 2));
-  r->pass = sum.next_to == ALL && categorical.next_to == ALL && far.next_to < ALL;
+  EP_TRY(tilted(&f.sum, r, "summation", false, 0.15, false, figure, seed));
+  EP_TRY(tilted(&f.printed, r, "printed", false, 0.15, true, figure, seed));
+  EP_TRY(tilted(&f.categorical, r, "categorical", true, 0.15, false, NULL, seed));
+  EP_TRY(tilted(&f.far, r, "summation", false, 0.39, false, NULL, seed));
+  EP_TRY(from_anywhere(f.cycling, f.iterations, seed));
+  EP_TRY(ep_claim_measure_all(r, "unsettled_of_100_shifted_printed", f.cycling, 2));
+  EP_TRY(ep_claim_measure_all(r, "iterations_shifted_printed", f.iterations, 2));
+  r->pass = f.sum.next_to == ALL && f.categorical.next_to == ALL && f.far.next_to < ALL;
   EP_TRY(ep_claim_note(r,
                        "Ten random U of eight patterns, q = 0.2, exact populations; the "
                        "categorical model with equal probabilities."));
@@ -339,27 +371,5 @@ ep_status optima_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_confi
                        "What was changed: eq. 94 iterates w <- A(w)w/|.|; here s w is added "
                        "before dividing, s the largest |A(w)w| so far. Fixed points are the "
                        "same; the figure has both."));
-  if (sum.eigenvectors < sum.next_to)
-    EP_TRY(ep_claim_found(r,
-                          "%d of %d ends are no eigenvectors: they lie on the hyperplane of a data "
-                          "point, where A(w) jumps.",
-                          sum.next_to - sum.eigenvectors, sum.next_to));
-  if (printed.cycling + cycling[1] > 0)
-    EP_TRY(ep_claim_found(
-        r,
-        "As printed the iteration goes round for ever from %d of %d patterns and from %.0f of 100 "
-        "random starts (with the shift %d and %.0f); where it settles it needs %.0f steps, with "
-        "the shift %.0f.",
-        printed.cycling, (int)ALL, cycling[1], sum.cycling, cycling[0], printed.iterations,
-        sum.iterations));
-  if (categorical.eigenvectors < categorical.next_to)
-    EP_TRY(ep_claim_found(
-        r,
-        "%d of %d ends of the tilted categorical model are no eigenvectors, up to %.1f degrees "
-        "from "
-        "u_m: w comes to rest on the hyperplanes of the other patterns, where A(w) jumps, and "
-        "Theorem 3 does not apply.",
-        categorical.next_to - categorical.eigenvectors, categorical.next_to, categorical.degrees));
-  return ep_claim_found(r, "At |U'U - I| = 0.39 it settles next to %d of %d patterns.", far.next_to,
-                        (int)ALL);
+  return fig1_words(r, &f);
 }
