@@ -10,7 +10,7 @@ const char *ep_standardise_name(int i);
 /* All probes see x, or (x - mean) / sd of the training part (0 where sd = 0).
  *
  *   linear  multinomial logistic regression: 1/n sum_i -log softmax(W x_i + b)_{y_i} + ridge/2 |W|^2, by L-BFGS
- *   svm     one against the rest: 1/2 |w|^2 + cost sum_i max(0, 1 - y_i w'x_i)^2, x with a 1 behind it, by LIBLINEAR
+ *   svm     one against the rest: 1/2 |w|^2 + cost sum_i max(0, 1 - y_i w'x_i)^2, x with a 1 behind it
  *   knn     votes exp(cos(x, x_i) / temperature) of the nearest neighbours (Wu et al. 2018)
  *
  * Standardisation by default (auto) serves linear and svm, whose penalties would otherwise depend on units; knn measures
@@ -24,7 +24,7 @@ const char *ep_standardise_name(int i);
   X(S, REAL, cost, "0.01", 1e-12, 1e12, NULL, "svm: weight of the sum of squared hinges")        \
   X(S, REAL, tolerance, "1e-4", 1e-9, 0.5, NULL,                                                 \
     "linear, svm: stop when the gradient is this small a part of what it was at the start")      \
-  X(S, INT, iterations, "1000", 1, 1e6, NULL, "linear: at most so many iterations")              \
+  X(S, INT, iterations, "1000", 1, 1e6, NULL, "linear, svm: at most so many iterations")         \
   X(S, INT, neighbours, "20", 1, 1e6, NULL, "knn: neighbours that vote")                         \
   X(S, REAL, temperature, "0.07", 1e-6, 1e6, NULL, "knn: votes are exp(cosine / temperature)")
 

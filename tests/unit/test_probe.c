@@ -279,9 +279,9 @@ static void refusals(void **state) {
   CHECK_STATUS(ep_probe_run(&r, "linear", &one, NULL, &config, &run), EP_ERR_INPUT);
   CHECK_STATUS(ep_probe_run(&r, "linear", &good, &other, &config, &run), EP_ERR_SHAPE);
   CHECK_STATUS(ep_probe_run(&r, "linear", &empty, NULL, &config, &run), EP_ERR_SHAPE);
-  run.memory = 1000; /* LIBLINEAR's copy does not fit */
-  CHECK_STATUS(ep_probe_run(&r, "svm", &good, NULL, &config, &run), EP_ERR_NOMEM);
-  assert_non_null(strstr(ep_last_error(), "--memory"));
+  run.memory = 1000; /* no copy of the points fits: they are made a row at a time */
+  CHECK_OK(ep_probe_run(&r, "svm", &good, NULL, &config, &run));
+  ep_probe_result_free(&r);
   CHECK_OK(ep_probe_run(&r, "linear", &good, NULL, &config, &run));
   ep_probe_result_free(&r);
   *ep_d(&X, 3, 2) = NAN;
