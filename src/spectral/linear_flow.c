@@ -102,18 +102,23 @@ static ep_status check_start(const ep_mat *q, double t) {
   return EP_OK;
 }
 
-/* In stretches: the integrator counts its steps, and stability needs about max|lambda| t of them. */
+/* An explicit integrator needs about max|lambda| t steps to be stable, in stretches, for it counts them. Past STIFF of
+ * them, as with data that are not scaled, the implicit one takes over, whose steps grow as the flow comes to rest. */
 static ep_status integrate(const ep_mat *q, ep_linear_info *info, flow *f, double tolerance) {
-  const double most = f->top > 0 ? 1000 / f->top : f->all;
+  enum { STRETCH = 1000, STIFF = 10000 };
+  const bool stiff = f->top * f->all > STIFF;
+  const double most = f->top > 0 && !stiff ? STRETCH / f->top : f->all;
   const double stretches = f->all > most ? ceil(f->all / most) : 1, dt = f->all / stretches;
   for (double k = 0; k < stretches; k++) {
     ep_ode_info one;
     f->done = k * dt;
-    EP_TRY(ep_ode_flow(&one, q->data, f->d * f->z, 0, dt, right_hand_side, f, tolerance,
-                       tolerance * 1e-2));
+    EP_TRY((stiff ? ep_ode_stiff : ep_ode_flow)(&one, q->data, f->d * f->z, 0, dt, right_hand_side,
+                                                f, tolerance, tolerance * 1e-2));
     info->evaluations += one.evaluations;
-    EP_CHECK(one.reached, EP_ERR_NUMERIC, "the integrator stopped at time %g of %g",
-             f->done + one.t, f->all);
+    EP_CHECK(one.reached, EP_ERR_NUMERIC,
+             "the integrator stopped at time %g of %g, with eigenvalues of C up to %.3g: scale the "
+             "data (--scale unit) or lower --rate",
+             f->done + one.t, f->all, f->top);
   }
   return EP_OK;
 }

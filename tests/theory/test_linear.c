@@ -224,6 +224,26 @@ static void against_runge_kutta(void **state) {
     }
 }
 
+/* Eigenvalues of very different size, as of data that are not scaled (defect 8): the implicit integrator of one long
+ * stretch against the explicit one in short ones, while the small ones still move. */
+static void stiff(void **state) {
+  (void)state;
+  const double lambda[D] = {-2e4, -3, -1, -0.4, 0.2, 0.7, 2};
+  const double t = 0.6;
+  const int pieces = 2;
+  for (int z = 1; z <= 2; z++) {
+    ep_mat q = start(D, z, 12, 8), r = copy_of(&q), e = copy_of(&q);
+    flow_to(&q, lambda, t);
+    for (int i = 0; i < pieces; i++) flow_to(&r, lambda, t / pieces);
+    CHECK_NEAR(mat_gap(&q, &r), 0, 1e-8);
+    if (z == 1) CHECK_OK(ep_linear_exact(&e, lambda, t));
+    if (z == 1) CHECK_NEAR(mat_gap(&q, &e), 0, 1e-8);
+    ep_mat_free(&q);
+    ep_mat_free(&r);
+    ep_mat_free(&e);
+  }
+}
+
 /* one step of eq. 11, entry by entry */
 static void discrete_step(void **state) {
   (void)state;
@@ -632,23 +652,15 @@ static void refused(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(matrix_of_pairs),
-      cmocka_unit_test(streamed),
-      cmocka_unit_test(eigenbasis),
-      cmocka_unit_test(against_runge_kutta),
-      cmocka_unit_test(discrete_step),
-      cmocka_unit_test(exact),
-      cmocka_unit_test(theorem_3),
-      cmocka_unit_test(spans),
-      cmocka_unit_test(edge),
-      cmocka_unit_test(unconstrained),
-      cmocka_unit_test(theorem_2),
-      cmocka_unit_test(plain_gradient),
-      cmocka_unit_test(proposition_3),
-      cmocka_unit_test(half_moons),
-      cmocka_unit_test(memory),
-      cmocka_unit_test(memory_of_runs),
-      cmocka_unit_test(refused),
+      cmocka_unit_test(matrix_of_pairs), cmocka_unit_test(streamed),
+      cmocka_unit_test(eigenbasis),      cmocka_unit_test(against_runge_kutta),
+      cmocka_unit_test(stiff),           cmocka_unit_test(discrete_step),
+      cmocka_unit_test(exact),           cmocka_unit_test(theorem_3),
+      cmocka_unit_test(spans),           cmocka_unit_test(edge),
+      cmocka_unit_test(unconstrained),   cmocka_unit_test(theorem_2),
+      cmocka_unit_test(plain_gradient),  cmocka_unit_test(proposition_3),
+      cmocka_unit_test(half_moons),      cmocka_unit_test(memory),
+      cmocka_unit_test(memory_of_runs),  cmocka_unit_test(refused),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
 #pragma once
-/* Differential equations dy/dt = f(t, y) with error control: Dormand-Prince of order 5 (SUNDIALS). */
+/* Differential equations dy/dt = f(t, y) with error control, of order 5 (SUNDIALS). */
 #include <eigenpair/status.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,6 +13,9 @@ typedef struct {
   long evaluations; /* of f */
 } ep_ode_info;
 
-/* y (n numbers) from time t0 to t1 > t0, relative and absolute error a step. */
+/* y (n numbers) from time t0 to t1 > t0, relative and absolute error a step: Dormand-Prince. */
 ep_status ep_ode_flow(ep_ode_info *info, double *y, ptrdiff_t n, double t0, double t1,
                       ep_ode_rhs *f, void *user, double relative, double absolute);
+/* The same where rates differ by orders of magnitude and most of them have died out: implicit, at most 20,000 steps. */
+ep_status ep_ode_stiff(ep_ode_info *info, double *y, ptrdiff_t n, double t0, double t1,
+                       ep_ode_rhs *f, void *user, double relative, double absolute);
