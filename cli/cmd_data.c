@@ -4,10 +4,11 @@
 #include <math.h>
 #include <string.h>
 
-#define DATA_OPTIONS(X, S)                                            \
-  X(S, TEXT, out, "", 0, 0, NULL,                                     \
-    "file to write: .npy, or IDX when it ends in ubyte, .idx or .gz") \
-  X(S, TEXT, labels_out, "", 0, 0, NULL, "also write the labels, .npy or IDX by the same rule")
+#define DATA_OPTIONS(X, S)                                                                      \
+  X(S, TEXT, out, "", 0, 0, NULL,                                                               \
+    "file to write: .npy, or IDX when it ends in ubyte, .idx or .gz")                           \
+  X(S, TEXT, labels_out, "", 0, 0, NULL, "also write the labels, .npy or IDX by the same rule") \
+  X(S, FLAG, yes, NULL, 0, 0, NULL, "fetch: do not ask before using sudo")
 typedef struct {
   DATA_OPTIONS(EP_OPT_FIELD, )
 } data_config;
@@ -208,9 +209,10 @@ static ep_status write_set(const setup_data *s, const ep_dataset *set) {
 
 static ep_status convert(const setup_data *s) {
   ep_dataset set;
+  const ep_option_group inputs[] = {{"Data", ep_data_options, (void *)(uintptr_t)&s->data}, {0}};
   EP_CHECK(s->files.out[0], EP_ERR_ARG, "give --out FILE");
   const char *const outputs[] = {s->files.out, s->files.labels_out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, inputs));
   EP_TRY(ep_dataset_load(&set, &s->data, &s->run));
   const ep_status st = write_set(s, &set);
   ep_dataset_free(&set);
@@ -219,7 +221,9 @@ static ep_status convert(const setup_data *s) {
 
 /* ---- */
 
-static ep_status fetch(const setup_data *s) { return data_fetch(s->data.data, s->cli.json); }
+static ep_status fetch(const setup_data *s) {
+  return data_fetch(s->data.data, s->cli.json, s->files.yes);
+}
 
 static ep_status dispatch(setup_data *s, const char *verb) {
   static const struct {

@@ -316,9 +316,10 @@ ep_status cmd_dynamics(int argc, char **argv) {
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   fill_in(&s, argc, argv);
-  const char *const outputs[] = {s.files.out, s.files.trajectory, s.files.basis,
-                                 s.files.embed[0] ? s.files.embedding : "", NULL};
-  EP_TRY(check_outputs(outputs));
+  if (!s.files.embed[0]) s.files.embedding[0] = '\0';
+  const char *const outputs[] = {s.files.out, s.files.trajectory, s.files.basis, s.files.embedding,
+                                 NULL};
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = dynamics(&w, &s, argc, argv);
   ep_dynamics_free(&w.d);

@@ -122,7 +122,7 @@ ep_status cmd_embed(int argc, char **argv) {
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   EP_TRY(ep_model_load(&e.model, s.embed.model, ep_run_precision(&s.run)));
   const ep_status st = embed(&e, &s);

@@ -249,7 +249,7 @@ ep_status cmd_explore(int argc, char **argv) {
   EP_CHECK(s.look.embedding[0], EP_ERR_ARG, "give --embedding FILE");
   EP_TRY(ep_explore_check());
   const char *const outputs[] = {s.look.out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   ep_explore_input in = {.name = s.look.embedding};
   const ep_status st = work(&s, &in, &set, &labels, &titles, argc, argv);

@@ -59,12 +59,14 @@ static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli,
   return args_parse(groups, argc, argv, NULL, 0, NULL);
 }
 
-static ep_status check_files(const ep_setup *setup) {
+static ep_status check_files(ep_setup *setup) {
   char checkpoint[1100];
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  ep_setup_groups(groups, setup);
   ep_checkpoint_path(checkpoint, setup);
   EP_CHECK(setup->files.out[0], EP_ERR_ARG, "--out is empty; give the model a name");
   const char *const outputs[] = {setup->files.out, setup->files.history, checkpoint, NULL};
-  return check_outputs(outputs);
+  return check_outputs(outputs, groups);
 }
 
 /* ---- what a person sees */

@@ -292,7 +292,7 @@ ep_status cmd_learnability(int argc, char **argv) {
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.learn.out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   ep_status st = s.learn.kernel_matrix[0] ? matrix_domain(&w, &s) : data_domain(&w, &s);
   if (!st) st = read_target(&w, &s);

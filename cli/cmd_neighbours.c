@@ -108,7 +108,7 @@ ep_status cmd_neighbours(int argc, char **argv) {
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   EP_CHECK(s.config.embedding[0], EP_ERR_ARG, "give --embedding FILE");
   const char *const outputs[] = {s.config.out, s.config.distances, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st =
       read_and_find(&s, &work, &Q, &E, args_peek(argc, argv, "--precision") != NULL);

@@ -274,7 +274,7 @@ ep_status cmd_ntk(int argc, char **argv) {
   EP_CHECK((count == 1) == (s.ntk.drift[0] != '\0'), EP_ERR_ARG,
            "--drift takes two models: --drift A.npz B.npz");
   const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = s.ntk.drift[0] ? drift(&w, &s, second) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);

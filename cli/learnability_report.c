@@ -1,4 +1,3 @@
-#include "core/file.h"
 #include "learnability.h"
 
 #include <math.h>
@@ -306,14 +305,6 @@ static void print_text(const learn_work *w, const setup_learn *s, const ranking 
   printf("\n%s\n", words);
 }
 
-static ep_status write_json(const char *path, const json_t *o) {
-  char *text = json_dumps(o, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
-  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the result as JSON");
-  const ep_status st = ep_file_write_text(path, text);
-  free(text);
-  return st;
-}
-
 static ep_status write_report(const char *folder, const json_t *o, int argc, char **argv) {
   json_t *section =
       json_pack("{s:s,s:[O],s:O}", "title", "Test error and spectrum", "text",
@@ -327,7 +318,7 @@ static ep_status report(ep_work *work, json_t **o, const learn_work *w, const se
   EP_TRY(rank_levels(work, &r, ep_domain_spectrum(w->domain)));
   if (s->cli.json || s->learn.out[0] || s->learn.report[0])
     EP_TRY(result_json(o, work, w, s, &r, groups));
-  if (s->learn.out[0]) EP_TRY(write_json(s->learn.out, *o));
+  if (s->learn.out[0]) EP_TRY(write_json_file(s->learn.out, *o));
   if (s->learn.report[0]) EP_TRY(write_report(s->learn.report, *o, argc, argv));
   terminal_clear();
   if (s->cli.json) return print_json(json_incref(*o));

@@ -86,14 +86,19 @@ int main(int argc, char **argv) {
   const char *name = asks ? argv[2] : argv[1];
   const command *c = find(name);
   if (!c) {
-    fprintf(stderr, "eigenpair: no command '%s'; run `eigenpair` to see them all\n", name);
-    return 2;
+    const ep_status st =
+        EP_FAIL(EP_ERR_ARG, "no command '%s'; run `eigenpair` to see them all", name);
+    fprintf(stderr, "eigenpair: %s\n", ep_last_error());
+    return ep_status_exit(st);
   }
   if (asks || has_word(argc - 1, argv + 1, "--help") || has_word(argc - 1, argv + 1, "-h"))
     return help(c);
   if (has_word(argc - 1, argv + 1, "--version")) return version();
-  const ep_status st = c->run(argc - 1, argv + 1);
+  watch_json();
+  ep_status st = c->run(argc - 1, argv + 1);
   work_end();
+  if (json_was_lost() && st != EP_ERR_INTERRUPTED)
+    st = EP_FAIL(EP_ERR_NOMEM, "out of memory; what was written may not be whole");
   terminal_clear();
   if (st) {
     fflush(stdout); /* what was printed before comes before */

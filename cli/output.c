@@ -6,14 +6,52 @@
 #include <string.h>
 #include <unistd.h>
 
-ep_status check_outputs(const char *const paths[]) {
-  for (int i = 0; paths[i]; i++) {
-    if (!paths[i][0]) continue;
-    for (int j = 0; j < i; j++)
-      EP_CHECK(strcmp(paths[i], paths[j]) != 0, EP_ERR_ARG, "%s: two outputs have this name",
-               paths[i]);
-    EP_TRY(ep_file_check_writable(paths[i]));
+/* Does the text, a path or path:part, name the file that is at `output` now? */
+static bool names_file(const char *text, const char *output) {
+  char path[1024];
+  snprintf(path, sizeof path, "%s", text);
+  char *colon = strrchr(path, ':');
+  if (access(path, F_OK) != 0 && colon) *colon = '\0';
+  return access(path, F_OK) == 0 && ep_file_same(path, output);
+}
+
+static bool is_one_of(const char *const outputs[], const char *field) {
+  for (int i = 0; outputs[i]; i++)
+    if (outputs[i] == field) return true;
+  return false;
+}
+
+/* A checkpoint is gone on from and written again: --resume and --checkpoint are no inputs here. */
+static ep_status check_input(const ep_option *o, const char *text, const char *const outputs[]) {
+  if ((o->kind != EP_OPT_TEXT && o->kind != EP_OPT_LIST) || is_one_of(outputs, text) ||
+      strcmp(o->name, "resume") == 0 || strcmp(o->name, "checkpoint") == 0)
+    return EP_OK;
+  for (const char *line = text; *line;) {
+    char one[1024], flag[64];
+    const size_t n = strcspn(line, "\n");
+    snprintf(one, sizeof one, "%.*s", (int)n, line);
+    for (int i = 0; *one && outputs[i]; i++) {
+      ep_options_flag(flag, o->name);
+      EP_CHECK(!outputs[i][0] || !names_file(one, outputs[i]), EP_ERR_ARG,
+               "%s: is read as --%s %s and would be overwritten; give the output another name",
+               outputs[i], flag, one);
+    }
+    line += n + (line[n] == '\n');
   }
+  return EP_OK;
+}
+
+ep_status check_outputs(const char *const outputs[], const ep_option_group *groups) {
+  for (int i = 0; outputs[i]; i++) {
+    if (!outputs[i][0]) continue;
+    for (int j = 0; j < i; j++)
+      EP_CHECK(!outputs[j][0] || !ep_file_same(outputs[i], outputs[j]), EP_ERR_ARG,
+               "%s: two outputs have this name", outputs[i]);
+    EP_TRY(ep_file_check_writable(outputs[i]));
+  }
+  for (const ep_option_group *g = groups; g->table; g++)
+    for (const ep_option *o = g->table; o->name; o++)
+      EP_TRY(check_input(o, (const char *)g->config + o->offset, outputs));
   return EP_OK;
 }
 
@@ -59,8 +97,26 @@ json_t *machine_json(void) {
                    ep_run_threads(), "memory", memory);
 }
 
+static bool lost;
+static void *json_memory(size_t size) {
+  void *p = malloc(size);
+  if (!p) lost = true;
+  return p;
+}
+void watch_json(void) { json_set_alloc_funcs(json_memory, free); }
+bool json_was_lost(void) { return lost; }
+
+ep_status write_json_file(const char *path, const json_t *object) {
+  char *text = lost ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+  EP_CHECK(text, EP_ERR_NOMEM, "no memory for the result as JSON");
+  const ep_status st = ep_file_write_text(path, text);
+  free(text);
+  return st;
+}
+
 ep_status print_json(json_t *object) {
-  char *text = object ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+  char *text =
+      object && !lost ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(object);
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the result as JSON");
   puts(text);
@@ -92,6 +148,7 @@ ep_status write_page(const char *folder, const char *title, json_t *section, con
       json_pack("{s:s,s:[o],s:O,s:s,s:s,s:o,s:O}", "title", title, "sections", section, "settings",
                 json_object_get(result, "config"), "command", line, "version", ep_version(),
                 "machine", machine_json(), "result", result);
+  if (document && json_was_lost()) json_decref(document), document = NULL;
   EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
   const ep_status st = ep_report_write(folder, document);
   json_decref(document);

@@ -1,30 +1,17 @@
-// node --input-type=module -e THIS -- PAGE FOLDER: every figure of a report page, drawn by the page's own program, as
-// FOLDER/NAME.svg, and as NAME.png where rsvg-convert is there.
+// node --input-type=module -e THIS -- PAGE SVG PNG SVG PNG ...: every figure of a report page, drawn by the page's own
+// program, into files that are there already, two a figure; PNG where rsvg-convert is there.
 import { spawnSync } from 'node:child_process';
-import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { runInThisContext } from 'node:vm';
 
-const [page, folder] = process.argv.slice(1);
-
-// The file is there whole or not at all.
-function whole(path, write) {
-  const temporary = `${path}.${process.pid}.tmp`;
-  try {
-    write(temporary);
-    renameSync(temporary, path);
-  } finally {
-    rmSync(temporary, { force: true });
-  }
-}
+const [page, ...files] = process.argv.slice(1);
 
 // rsvg-convert draws every mark with an opacity on a canvas of its own, 40 s for a scatter plot: fill and stroke take it.
-function png(svg, to) {
+function png(svg) {
   const input = svg.replace(/ opacity="([^"]*)"/g, ' fill-opacity="$1" stroke-opacity="$1"');
-  const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white', '--output', to], {
-    encoding: 'utf8',
-    input,
-  });
-  if (done.status !== 0) throw done.error || new Error(done.stderr.trim());
+  const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white'], { input, maxBuffer: 2 ** 28 });
+  if (done.status !== 0) throw done.error || new Error(done.stderr.toString().trim());
+  return done.stdout;
 }
 
 try {
@@ -34,8 +21,9 @@ try {
   const raster = !spawnSync('rsvg-convert', ['--version']).error;
   for (const figure of JSON.parse(block('document')).sections.flatMap((s) => s.figures || [])) {
     const svg = await globalThis.eigenpairReport.svg(figure);
-    whole(`${folder}/${figure.name}.svg`, (to) => writeFileSync(to, svg));
-    if (raster) whole(`${folder}/${figure.name}.png`, (to) => png(svg, to));
+    writeFileSync(files.shift(), svg, { flag: 'r+' });
+    const to = files.shift();
+    if (raster) writeFileSync(to, png(svg), { flag: 'r+' });
   }
 } catch (error) {
   console.error(error.message.split('\n')[0]);

@@ -67,6 +67,8 @@ ep_status ep_npz_commit(ep_npz *z); /* writes the file; z still wants ep_npz_clo
 ep_status ep_npz_open(ep_npz **out, const char *path);
 bool ep_npz_has(const ep_npz *z, const char *name);
 ep_status ep_npz_get(ep_array *a, ep_npz *z, const char *name); /* any dtype above */
+/* Type and shape without the values; nothing to free. */
+ep_status ep_npz_shape(ep_array *a, ep_npz *z, const char *name);
 ep_status ep_npz_get_text(char **text, ep_npz *z,
                           const char *name); /* for ep_labels-style free: ep_npz_text_free */
 void ep_npz_text_free(char *text);

@@ -84,9 +84,13 @@ static inline bool ep_points_in_memory(const ep_points *p) { return p->X.data ||
 /* Changes when a point or a pair does. */
 ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
 
-/* The sets with a name, for `data list`. */
+/* The sets with a name, for `data list` and `data fetch`. */
+enum { EP_DATASET_FILES = 4 };
 typedef struct {
   const char *name, *what, *how; /* how to get it when it is not there; NULL: always there */
+  struct {
+    const char *name, *sha256; /* of what is in the file, unpacked */
+  } file[EP_DATASET_FILES];
 } ep_dataset_entry;
 const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */
 /* The folder its files are in (or would be put in by a fetch); false if they are not all there. */

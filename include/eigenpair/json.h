@@ -1,12 +1,18 @@
 #pragma once
-/* Numbers as JSON: null where they are not finite. */
+/* JSON whose every call that can fail says so. */
+#include <eigenpair/status.h>
 #include <jansson.h>
 #include <stddef.h>
-#include <eigenpair/status.h>
 
 EP_BEGIN
 
+/* Numbers: null where they are not finite. */
 json_t *ep_json_number(double x);
 json_t *ep_json_numbers(const double *x, ptrdiff_t count); /* NULL: no memory */
+/* Sets object[name] = value, or appends it (taken over); a failed allocation anywhere ends here. */
+ep_status ep_json_put(json_t *object, const char *name, json_t *value);
+ep_status ep_json_append(json_t *array, json_t *value);
+/* Text to an object, or the reason why not: `what` (a file) is not JSON, or out of memory. */
+ep_status ep_json_parse(json_t **out, const char *text, const char *what);
 
 EP_END

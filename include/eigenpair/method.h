@@ -62,13 +62,14 @@ const char *ep_path_name(int i); /* auto, primal, free, dual */
   X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start")
 
 /* Files of a fit; they do not change its result. */
-#define EP_FIT_FILES(X, S)                                                                   \
-  X(S, TEXT, out, "model.npz", 0, 0, NULL, "the model")                                      \
-  X(S, TEXT, history, "", 0, 0, NULL,                                                        \
-    "CSV of the loss (and --track), one row an epoch, row 0 the start")                      \
-  X(S, TEXT, checkpoint, "", 0, 0, NULL,                                                     \
-    "where to save work in progress (default: the model's name with .checkpoint.npz)")       \
-  X(S, INT, every, "0", 0, 1e9, NULL, "save every so many epochs; 0: only when interrupted") \
+#define EP_FIT_FILES(X, S)                                                                         \
+  X(S, TEXT, out, "model.npz", 0, 0, NULL, "the model")                                            \
+  X(S, TEXT, history, "", 0, 0, NULL,                                                              \
+    "CSV of the loss (and --track), one row an epoch, row 0 the start")                            \
+  X(S, TEXT, checkpoint, "", 0, 0, NULL,                                                           \
+    "where to save work in progress (default: the model's name with .checkpoint.npz, or the file " \
+    "of --resume)")                                                                                \
+  X(S, INT, every, "0", 0, 1e9, NULL, "save every so many epochs; 0: only when interrupted")       \
   X(S, TEXT, resume, "", 0, 0, NULL, "go on from this checkpoint; its options hold")
 
 typedef struct {

@@ -2,19 +2,32 @@
 
 #include "core/mem.h"
 
-#include <dirent.h>
+#include <eigenpair/run.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
+enum { CHUNK = 1 << 24 }; /* read or unpacked between two looks at whether to stop */
+
+ep_status ep_file_room(double bytes, const char *name) {
+  EP_CHECK(bytes <= ep_run_room(), EP_ERR_ARG,
+           "%s: takes %.3g bytes in memory, more than --memory leaves (%.3g)", name, bytes,
+           fmax(0, ep_run_room()));
+  return EP_OK;
+}
+
 static ep_status read_stream(unsigned char *data, size_t size, FILE *in, const char *path) {
-  EP_CHECK(fread(data, 1, size, in) == size, EP_ERR_INPUT, "%s: cannot be read: %s", path,
-           ferror(in) ? strerror(errno) : "it became shorter");
+  for (size_t done = 0; done < size;) {
+    const size_t n = size - done < CHUNK ? size - done : CHUNK;
+    EP_CHECK(fread(data + done, 1, n, in) == n, EP_ERR_INPUT, "%s: cannot be read: %s", path,
+             ferror(in) ? strerror(errno) : "it became shorter");
+    done += n;
+    EP_TRY(ep_run_step("reading", (double)done, (double)size));
+  }
   return EP_OK;
 }
 
@@ -23,6 +36,7 @@ static ep_status read_raw(unsigned char **data, size_t *size, const char *path, 
   EP_CHECK(fstat(fileno(in), &info) == 0, EP_ERR_INPUT, "%s: %s", path, strerror(errno));
   EP_CHECK(S_ISREG(info.st_mode), EP_ERR_INPUT, "%s: not a regular file", path);
   *size = (size_t)info.st_size;
+  EP_TRY(ep_file_room((double)*size, path));
   *data = ep_alloc((ptrdiff_t)*size + 1, 1);
   EP_CHECK(*data, EP_ERR_NOMEM, "%s: no memory for its %zu bytes", path, *size);
   const ep_status st = read_stream(*data, *size, in, path);
@@ -30,12 +44,22 @@ static ep_status read_raw(unsigned char **data, size_t *size, const char *path, 
   return st;
 }
 
+/* The size that the end of gzip data claims, less than 1032 to 1 (deflate's best); only a first guess. */
+static size_t claimed_size(const z_stream *z) {
+  if (z->avail_in < 18) return 0;
+  const unsigned char *p = z->next_in + z->avail_in - 4;
+  const size_t n = (size_t)p[0] | (size_t)p[1] << 8 | (size_t)p[2] << 16 | (size_t)p[3] << 24;
+  return n / 1032 <= z->avail_in ? n : 0;
+}
+
 /* Unpacks into `out`, growing it; gzip members may follow one another. */
 static ep_status inflate_all(unsigned char **out, size_t *out_size, z_stream *z, const char *name) {
   size_t room = 0, used = 0;
+  const size_t first = claimed_size(z) + (1 << 20), packed = z->avail_in;
   for (int end = Z_OK;;) {
     if (room - used < 65536) {
-      const size_t more = room ? room * 2 : 1 << 20;
+      const size_t more = room ? room * 2 : first;
+      EP_TRY(ep_file_room((double)more, name));
       unsigned char *bigger = ep_alloc((ptrdiff_t)more + 1, 1);
       EP_CHECK(bigger, EP_ERR_NOMEM, "%s: no memory to unpack it", name);
       if (used) memcpy(bigger, *out, used);
@@ -47,7 +71,8 @@ static ep_status inflate_all(unsigned char **out, size_t *out_size, z_stream *z,
       if (z->avail_in == 0) break;
       EP_CHECK(inflateReset(z) == Z_OK, EP_ERR_INPUT, "%s: gzip data is damaged", name);
     }
-    const size_t chunk = room - used < INT_MAX ? room - used : INT_MAX;
+    const size_t chunk = room - used < CHUNK ? room - used : CHUNK;
+    EP_TRY(ep_run_step("unpacking", (double)(packed - z->avail_in), (double)packed));
     z->next_out = *out + used;
     z->avail_out = (unsigned)chunk;
     end = inflate(z, Z_NO_FLUSH);
@@ -87,94 +112,4 @@ ep_status ep_file_read(unsigned char **data, size_t *size, const char *path) {
   st = ep_gunzip(data, size, packed, *size, path);
   ep_release(packed);
   return st;
-}
-
-ep_status ep_file_open_path(ep_file *f, const char *path) {
-  *f = (ep_file){.stream = NULL};
-  EP_CHECK(*path, EP_ERR_ARG, "the name of an output file is empty");
-  EP_CHECK(strlen(path) < sizeof f->path, EP_ERR_ARG, "path is too long: %.80s...", path);
-  strcpy(f->path, path);
-  snprintf(f->temporary, sizeof f->temporary, "%s.%ld.tmp", path, (long)getpid());
-  return EP_OK;
-}
-
-ep_status ep_file_open(ep_file *f, const char *path) {
-  EP_TRY(ep_file_open_path(f, path));
-  f->stream = fopen(f->temporary, "wb");
-  EP_CHECK(f->stream, EP_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-  return EP_OK;
-}
-
-static ep_status sync_and_rename(ep_file *f) {
-  if (f->stream) {
-    const int bad = ferror(f->stream) | fflush(f->stream);
-    const int lost = fclose(f->stream);
-    f->stream = NULL;
-    EP_CHECK(!bad && !lost, EP_ERR_IO, "%s: cannot be written: %s", f->path, strerror(errno));
-  }
-  const int fd = open(f->temporary, O_RDONLY);
-  const int bad = fd < 0 || fsync(fd) != 0;
-  if (fd >= 0) close(fd);
-  EP_CHECK(!bad, EP_ERR_IO, "%s: cannot be written: %s", f->path, strerror(errno));
-  EP_CHECK(rename(f->temporary, f->path) == 0, EP_ERR_IO, "%s: cannot be written: %s", f->path,
-           strerror(errno));
-  f->temporary[0] = '\0';
-  return EP_OK;
-}
-
-ep_status ep_file_commit(ep_file *f) {
-  const ep_status st = sync_and_rename(f);
-  ep_file_discard(f);
-  return st;
-}
-
-void ep_file_discard(ep_file *f) {
-  if (f->stream) fclose(f->stream);
-  f->stream = NULL;
-  if (f->temporary[0]) unlink(f->temporary);
-  f->temporary[0] = '\0';
-}
-
-ep_status ep_file_check_writable(const char *path) {
-  ep_file f;
-  struct stat info;
-  EP_CHECK(stat(path, &info) != 0 || !S_ISDIR(info.st_mode), EP_ERR_ARG,
-           "%s: is a directory; give the name of a file", path);
-  const ep_status st = ep_file_open(&f, path);
-  ep_file_discard(&f);
-  return st == EP_ERR_IO ? EP_ERR_ARG : st; /* known before any work: the input is bad */
-}
-
-ep_status ep_file_write_text(const char *path, const char *text) {
-  ep_file f;
-  EP_TRY(ep_file_open(&f, path));
-  fputs(text, f.stream);
-  return ep_file_commit(&f);
-}
-
-ep_status ep_folder_make(const char *path) {
-  char part[1024];
-  struct stat info;
-  EP_CHECK(*path, EP_ERR_ARG, "the name of a folder is empty");
-  EP_CHECK(strlen(path) < sizeof part, EP_ERR_ARG, "path is too long: %.80s...", path);
-  for (size_t i = 1; i <= strlen(path); i++) {
-    if (path[i] != '/' && path[i] != '\0') continue;
-    memcpy(part, path, i);
-    part[i] = '\0';
-    EP_CHECK(mkdir(part, 0777) == 0 || errno == EEXIST, EP_ERR_IO, "%s: cannot be made: %s", part,
-             strerror(errno));
-  }
-  EP_CHECK(stat(path, &info) == 0 && S_ISDIR(info.st_mode), EP_ERR_IO, "%s: is not a folder", path);
-  return EP_OK;
-}
-
-void ep_folder_remove(const char *path) {
-  DIR *folder = opendir(path);
-  if (!folder) return;
-  for (struct dirent *e; (e = readdir(folder));) {
-    char name[1400];
-    if (snprintf(name, sizeof name, "%s/%s", path, e->d_name) < (int)sizeof name) unlink(name);
-  }
-  closedir(folder);
-  rmdir(path);
 }

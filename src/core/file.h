@@ -1,6 +1,7 @@
 #pragma once
 /* Files are read whole, and written whole or not at all. */
 #include <eigenpair/status.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -10,20 +11,27 @@ ep_status ep_file_read(unsigned char **data, size_t *size, const char *path);
 ep_status ep_gunzip(unsigned char **out, size_t *out_size, const unsigned char *data, size_t size,
                     const char *name);
 
-/* A file in the making, beside its final place under a temporary name. */
+/* So many bytes of a file, unpacked or not, are within what --memory leaves; asked before they are allocated. */
+ep_status ep_file_room(double bytes, const char *name);
+
+/* A file in the making, in the folder of its final place under a temporary name. */
 typedef struct {
-  char path[1024], temporary[1100];
-  FILE *stream; /* NULL after ep_file_open_path: somebody else writes to `temporary` */
+  char path[1024];   /* as it was asked for, for messages */
+  char target[1024]; /* links followed */
+  char temporary[1100];
+  FILE *stream; /* open for reading and writing */
 } ep_file;
 
+/* What is not a regular file is refused; one that is replaced keeps its mode. */
 ep_status ep_file_open(ep_file *f, const char *path);
-ep_status ep_file_open_path(ep_file *f, const char *path); /* name only, nothing opened */
 ep_status ep_file_commit(ep_file *f); /* flush, sync, rename; on failure nothing is left behind */
 void ep_file_discard(ep_file *f);     /* fine after commit */
-/* Can a file be made there? For saying so before hours of work. */
+/* Can a file be made there? For saying so before hours of work. Removes what killed programs left in that folder. */
 ep_status ep_file_check_writable(const char *path);
 ep_status ep_file_write_text(const char *path, const char *text);
-/* The folder and those above it, where they are not yet there. */
+/* Do two names mean one file, which need not be there yet? */
+bool ep_file_same(const char *a, const char *b);
+/* The folder and those above it, where they are not yet there. Removes what killed programs left in it. */
 ep_status ep_folder_make(const char *path);
 /* The files in a folder and the folder itself; folders within stay. */
 void ep_folder_remove(const char *path);

@@ -9,3 +9,25 @@ json_t *ep_json_numbers(const double *x, ptrdiff_t count) {
     if (json_array_append_new(array, ep_json_number(x[i]))) json_decref(array), array = NULL;
   return array;
 }
+
+ep_status ep_json_put(json_t *object, const char *name, json_t *value) {
+  EP_CHECK(json_object_set_new(object, name, value) == 0, EP_ERR_NOMEM, "no memory for results");
+  return EP_OK;
+}
+
+ep_status ep_json_append(json_t *array, json_t *value) {
+  EP_CHECK(json_array_append_new(array, value) == 0, EP_ERR_NOMEM, "no memory for results");
+  return EP_OK;
+}
+
+ep_status ep_json_parse(json_t **out, const char *text, const char *what) {
+  json_error_t error;
+  *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+  EP_CHECK(*out || json_error_code(&error) != json_error_out_of_memory, EP_ERR_NOMEM,
+           "%s: no memory for its JSON", what);
+  EP_CHECK(*out, EP_ERR_INPUT, "%s: its config is not JSON: %s", what, error.text);
+  if (json_is_object(*out)) return EP_OK;
+  json_decref(*out);
+  *out = NULL;
+  return EP_FAIL(EP_ERR_INPUT, "%s: its config is no JSON object", what);
+}

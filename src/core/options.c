@@ -78,6 +78,15 @@ static ep_status number(double *out, const ep_option *o, const char *flag, const
   return EP_OK;
 }
 
+/* Texts are printed again: nothing in them may speak to the terminal. Line breaks separate the texts of a LIST. */
+static bool is_printable(const char *text) {
+  for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+    if ((*p < 32 && *p != '\n' && *p != '\t') || *p == 127 ||
+        (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
+      return false;
+  return true;
+}
+
 ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   void *at = field(o, config);
   char flag[64];
@@ -101,6 +110,7 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   const size_t used = o->kind == EP_OPT_LIST ? strlen(text) : 0;
   EP_CHECK(used + strlen(value) + 2 <= capacity(o), EP_ERR_ARG, "--%s is too long", flag);
   EP_CHECK(!strchr(value, '\n'), EP_ERR_ARG, "--%s has a line break in it", flag);
+  EP_CHECK(is_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag, value);
   if (o->names && *value) {
     char what[72];
     snprintf(what, sizeof what, "--%s", flag);
@@ -123,10 +133,27 @@ static json_t *to_json(const ep_option *o, const void *config) {
   }
 }
 
+/* RFC 3629: 1 to 4 bytes a character, none longer than needed, no surrogates, none above 10ffff */
+static bool is_utf8(const char *text) {
+  for (const unsigned char *p = (const unsigned char *)text; *p;) {
+    const int n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
+    if ((*p >= 0x80 && *p < 0xc2) || *p > 0xf4) return false;
+    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)) return false;
+    if ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f)) return false;
+    for (int i = 1; i < n; i++)
+      if ((p[i] & 0xc0) != 0x80) return false;
+    p += n;
+  }
+  return true;
+}
+
 ep_status ep_options_to_json(json_t *object, const ep_option *table, const void *config) {
-  for (const ep_option *o = table; o->name; o++)
-    EP_CHECK(json_object_set_new(object, o->name, to_json(o, config)) == 0, EP_ERR_INPUT,
-             "option %s cannot be written as JSON (is it UTF-8?)", o->name);
+  for (const ep_option *o = table; o->name; o++) {
+    EP_CHECK(o->kind < EP_OPT_NAME || is_utf8(field(o, config)), EP_ERR_INPUT,
+             "option %s cannot be written as JSON: it is not UTF-8", o->name);
+    EP_CHECK(json_object_set_new(object, o->name, to_json(o, config)) == 0, EP_ERR_NOMEM,
+             "no memory for option %s as JSON", o->name);
+  }
   return EP_OK;
 }
 
@@ -136,6 +163,8 @@ static ep_status from_json(const ep_option *o, void *config, const json_t *value
     if (o->kind >= EP_OPT_TEXT) { /* a LIST comes back whole, with its line breaks */
       const char *s = json_string_value(value);
       EP_CHECK(strlen(s) + 1 <= capacity(o), EP_ERR_INPUT, "option %s is too long", o->name);
+      EP_CHECK(is_printable(s) && (o->kind == EP_OPT_LIST || !strchr(s, '\n')), EP_ERR_INPUT,
+               "option %s has a control character in it", o->name);
       memcpy(field(o, config), s, strlen(s) + 1);
       return EP_OK;
     }

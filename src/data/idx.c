@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum {
@@ -117,9 +118,11 @@ static bool gz_all(gzFile out, const unsigned char *data, size_t size) {
   return true;
 }
 
-static ep_status write_packed(ep_file *f, const image *m) {
+static ep_status write_packed(const ep_file *f, const image *m) {
   errno = 0;
-  gzFile out = gzopen(f->temporary, "wb");
+  const int fd = dup(fileno(f->stream)); /* gzclose closes it */
+  gzFile out = fd < 0 ? NULL : gzdopen(fd, "wb");
+  if (!out && fd >= 0) close(fd);
   EP_CHECK(out, errno ? EP_ERR_IO : EP_ERR_NOMEM, "%s: cannot be written: %s", f->path,
            errno ? strerror(errno) : "no memory");
   const bool good = gz_all(out, m->head, m->head_size) && gz_all(out, m->data, m->size);
@@ -142,7 +145,7 @@ ep_status ep_idx_write(const char *path, const uint8_t *data, int ndim, const pt
   const size_t length = strlen(path);
   if (length < 3 || strcmp(path + length - 3, ".gz") != 0) return write_plain(path, &m);
   ep_file f;
-  EP_TRY(ep_file_open_path(&f, path));
+  EP_TRY(ep_file_open(&f, path));
   const ep_status st = write_packed(&f, &m);
   if (!st) return ep_file_commit(&f);
   ep_file_discard(&f);

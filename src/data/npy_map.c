@@ -9,7 +9,6 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
-#include <unistd.h>
 
 struct ep_npy_map {
   ep_file file;
@@ -29,12 +28,9 @@ static ep_status reserve(int fd, const char *path, size_t size) {
 }
 
 static ep_status map_file(ep_npy_map *m, const char *path) {
-  const int fd = open(m->file.temporary, O_RDWR | O_CREAT | O_TRUNC, 0666);
-  EP_CHECK(fd >= 0, EP_ERR_IO, "%s: cannot be written: %s", path, strerror(errno));
-  const ep_status st = reserve(fd, path, m->size);
-  void *base = st ? MAP_FAILED : mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  close(fd);
-  if (st) return st;
+  const int fd = fileno(m->file.stream);
+  EP_TRY(reserve(fd, path, m->size));
+  void *base = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
   EP_CHECK(base != MAP_FAILED, EP_ERR_NOMEM, "%s: cannot be mapped: %s", path, strerror(errno));
   m->base = base;
   return EP_OK;
@@ -51,7 +47,7 @@ ep_status ep_npy_map_create(ep_npy_map **out, const char *path, ep_precision pre
   EP_CHECK(m, EP_ERR_NOMEM, "%s: no memory to write it", path);
   m->head = ep_npy_header(head, prec == EP_SINGLE ? "<f4" : "<f8", ndim, shape);
   m->size = m->head + bytes;
-  ep_status st = ep_file_open_path(&m->file, path);
+  ep_status st = ep_file_open(&m->file, path);
   if (!st) st = map_file(m, path);
   if (!st) memcpy(m->base, head, m->head), *out = m;
   else ep_npy_map_close(m);

@@ -4,6 +4,8 @@
 #include "core/mem.h"
 #include "data/parse.h"
 
+#include <eigenpair/run.h>
+#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <zip.h>
@@ -11,21 +13,25 @@
 struct ep_npz {
   zip_t *zip; /* NULL after ep_npz_commit */
   bool writing;
-  char name[1024]; /* of the archive, for messages */
-  size_t size;     /* reading: bytes of the whole archive */
-  ep_file file;    /* writing: libzip makes file.temporary */
-  ep_work scratch; /* writing: headers, texts and lists of pieces, until ep_npz_close */
+  char name[1024];   /* of the archive, for messages */
+  size_t size;       /* reading: bytes of the whole archive */
+  ep_file file;      /* writing: libzip writes to file.stream through put */
+  zip_error_t error; /* of put */
+  ep_work scratch;   /* writing: headers, texts and lists of pieces, until ep_npz_close */
 };
 
 enum {
   MEMBER = 256,               /* room for the name of a member, with its .npy */
   START = 4096,               /* bytes that surely hold the header of an array */
+  CHUNK = 1 << 24,            /* bytes read between two looks at whether to stop */
   DATE = 0 << 9 | 1 << 5 | 1, /* 1 January 1980, where the time of zip files begins */
 };
 
 static ep_status zip_failed(const ep_npz *z, zip_error_t *e, ep_status st, const char *what) {
-  const bool memory = zip_error_code_zip(e) == ZIP_ER_MEMORY;
-  return EP_FAIL(memory ? EP_ERR_NOMEM : st, "%s: %s: %s", z->name, what, zip_error_strerror(e));
+  /* it does not always remember that it was memory */
+  const bool memory = zip_error_code_zip(e) == ZIP_ER_MEMORY || errno == ENOMEM;
+  return EP_FAIL(memory ? EP_ERR_NOMEM : st, "%s: %s: %s", z->name, what,
+                 memory ? "out of memory" : zip_error_strerror(e));
 }
 
 static ep_status new_npz(ep_npz **out, const char *path) {
@@ -57,6 +63,7 @@ void ep_npz_close(ep_npz *z) {
 static ep_status open_file(ep_npz *z, const char *path) {
   struct stat info;
   int code;
+  errno = 0;
   z->zip = zip_open(path, ZIP_RDONLY, &code);
   if (!z->zip) {
     zip_error_t e;
@@ -80,6 +87,7 @@ ep_status ep_npz_open(ep_npz **out, const char *path) {
 static ep_status open_bytes(ep_npz *z, const unsigned char *bytes, size_t size) {
   zip_error_t e;
   zip_error_init(&e);
+  errno = 0;
   zip_source_t *source = zip_source_buffer_create(bytes, size, 0, &e);
   if (source) z->zip = zip_open_from_source(source, ZIP_RDONLY, &e);
   if (source && !z->zip) zip_source_free(source);
@@ -133,10 +141,12 @@ static ep_status read_all(unsigned char *out, zip_uint64_t size, zip_file_t *in,
                           const char *name) {
   unsigned char extra;
   for (zip_uint64_t done = 0; done < size;) {
-    const zip_int64_t n = zip_fread(in, out + done, size - done);
+    const zip_uint64_t chunk = size - done < CHUNK ? size - done : CHUNK;
+    const zip_int64_t n = zip_fread(in, out + done, chunk);
     EP_CHECK(n > 0, EP_ERR_INPUT, "%s:%s: %s", z->name, name,
              n < 0 ? zip_error_strerror(zip_file_get_error(in)) : "is cut short");
     done += (zip_uint64_t)n;
+    EP_TRY(ep_run_step("unpacking", (double)done, (double)size));
   }
   /* the checksum is looked at only when the end is seen */
   EP_CHECK(zip_fread(in, &extra, 1) == 0, EP_ERR_INPUT, "%s:%s: is damaged; save it again", z->name,
@@ -144,20 +154,30 @@ static ep_status read_all(unsigned char *out, zip_uint64_t size, zip_file_t *in,
   return EP_OK;
 }
 
+static ep_status member_stat(zip_stat_t *s, const ep_npz *z, zip_uint64_t i, const char *name) {
+  const zip_uint64_t want = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
+  EP_CHECK(zip_stat_index(z->zip, i, 0, s) == 0 && (s->valid & want) == want && believable(z, s),
+           EP_ERR_INPUT, "%s:%s: its size is damaged; save it again", z->name, name);
+  return EP_OK;
+}
+
 /* The bytes of member i; *out is for ep_release. */
 static ep_status read_member(unsigned char **out, size_t *size, const ep_npz *z, zip_uint64_t i,
                              const char *name) {
   zip_stat_t s;
-  const zip_uint64_t want = ZIP_STAT_SIZE | ZIP_STAT_COMP_SIZE | ZIP_STAT_COMP_METHOD;
-  EP_CHECK(zip_stat_index(z->zip, i, 0, &s) == 0 && (s.valid & want) == want && believable(z, &s),
-           EP_ERR_INPUT, "%s:%s: its size is damaged; save it again", z->name, name);
+  char full[1024 + MEMBER];
+  *out = NULL;
+  EP_TRY(member_stat(&s, z, i, name));
+  snprintf(full, sizeof full, "%s:%s", z->name, name);
+  EP_TRY(ep_file_room((double)s.size, full));
+  errno = 0;
   zip_file_t *in = zip_fopen_index(z->zip, i, 0);
   if (!in) return zip_failed(z, zip_get_error(z->zip), EP_ERR_INPUT, name);
   *size = (size_t)s.size;
+  ep_status st = EP_OK;
   *out = ep_alloc((ptrdiff_t)s.size, 1);
-  const ep_status st =
-      *out ? read_all(*out, s.size, in, z, name)
-           : EP_FAIL(EP_ERR_NOMEM, "%s:%s: no memory for its %zu bytes", z->name, name, *size);
+  if (!*out) st = EP_FAIL(EP_ERR_NOMEM, "%s:%s: no memory for its %zu bytes", z->name, name, *size);
+  if (!st) st = read_all(*out, s.size, in, z, name);
   zip_fclose(in);
   if (st) ep_release(*out), *out = NULL;
   return st;
@@ -208,12 +228,35 @@ ep_status ep_npz_get_text(char **text, ep_npz *z, const char *name) {
 
 void ep_npz_text_free(char *text) { ep_release(text); }
 
+/* -1 with errno where it cannot be read */
+static zip_int64_t read_start(unsigned char start[START], const ep_npz *z, zip_uint64_t i) {
+  errno = 0;
+  zip_file_t *in = zip_fopen_index(z->zip, i, 0);
+  if (!in) return -1;
+  const zip_int64_t n = zip_fread(in, start, START);
+  zip_fclose(in);
+  return n;
+}
+
+ep_status ep_npz_shape(ep_array *a, ep_npz *z, const char *name) {
+  zip_uint64_t i = 0;
+  zip_stat_t s;
+  unsigned char start[START];
+  char full[1024 + MEMBER];
+  *a = (ep_array){.owner = NULL};
+  EP_TRY(find(&i, z, name));
+  EP_TRY(member_stat(&s, z, i, name));
+  snprintf(full, sizeof full, "%s:%s", z->name, name);
+  const zip_int64_t n = read_start(start, z, i);
+  EP_CHECK(n >= 0, errno == ENOMEM ? EP_ERR_NOMEM : EP_ERR_INPUT, "%s: cannot be read: %s", full,
+           errno == ENOMEM ? "out of memory" : "it is damaged");
+  size_t offset;
+  return ep_parse_npy_header(a, &offset, start, (size_t)n, (size_t)s.size, full);
+}
+
 static bool is_numeric(const ep_npz *z, zip_uint64_t i) {
   unsigned char start[START];
-  zip_file_t *in = zip_fopen_index(z->zip, i, 0);
-  if (!in) return false;
-  const zip_int64_t n = zip_fread(in, start, sizeof start);
-  zip_fclose(in);
+  const zip_int64_t n = read_start(start, z, i);
   return n > 0 && ep_npy_is_numeric(start, (size_t)n);
 }
 
@@ -229,6 +272,7 @@ ep_status ep_npz_get_only(ep_array *a, ep_npz *z) {
   if (numeric == 1) return get(a, z, found, zip_get_name(z->zip, found, 0));
   if (numeric > 1 && ep_npz_has(z, "X")) return ep_npz_get(a, z, "X");
   if (numeric > 1 && ep_npz_has(z, "arr_0")) return ep_npz_get(a, z, "arr_0");
+  EP_CHECK(numeric || errno != ENOMEM, EP_ERR_NOMEM, "%s: cannot be read: out of memory", z->name);
   list_names(names, sizeof names, z);
   EP_CHECK(numeric, EP_ERR_INPUT, "%s: holds no array of numbers; it holds: %s", z->name, names);
   return EP_FAIL(EP_ERR_INPUT, "%s: holds several arrays: %s; choose one, such as %s:NAME", z->name,
@@ -237,15 +281,47 @@ ep_status ep_npz_get_only(ep_array *a, ep_npz *z) {
 
 /* ---- writing */
 
+/* The half of a zip source that writes, into our own file: libzip's would make a temporary file of its own. */
+static zip_int64_t put(void *user, void *data, zip_uint64_t length, zip_source_cmd_t what) {
+  ep_npz *z = user;
+  FILE *to = z->file.stream;
+  zip_int64_t at;
+  switch (what) {
+    case ZIP_SOURCE_SUPPORTS:
+      return zip_source_make_command_bitmap(
+          ZIP_SOURCE_OPEN, ZIP_SOURCE_READ, ZIP_SOURCE_CLOSE, ZIP_SOURCE_STAT, ZIP_SOURCE_ERROR,
+          ZIP_SOURCE_FREE, ZIP_SOURCE_SEEK, ZIP_SOURCE_TELL, ZIP_SOURCE_BEGIN_WRITE,
+          ZIP_SOURCE_WRITE, ZIP_SOURCE_SEEK_WRITE, ZIP_SOURCE_TELL_WRITE, ZIP_SOURCE_COMMIT_WRITE,
+          ZIP_SOURCE_ROLLBACK_WRITE, ZIP_SOURCE_REMOVE, -1);
+    case ZIP_SOURCE_STAT: zip_stat_init(data); return sizeof(zip_stat_t);
+    case ZIP_SOURCE_ERROR: return zip_error_to_data(&z->error, data, length);
+    case ZIP_SOURCE_WRITE:
+      if (fwrite(data, 1, length, to) == length) return (zip_int64_t)length;
+      break;
+    case ZIP_SOURCE_TELL_WRITE:
+      if ((at = ftello(to)) >= 0) return at;
+      break;
+    case ZIP_SOURCE_SEEK_WRITE:
+      if (fseeko(to, ((zip_source_args_seek_t *)data)->offset,
+                 ((zip_source_args_seek_t *)data)->whence) == 0)
+        return 0;
+      break;
+    default: return 0;
+  }
+  zip_error_set(&z->error, ZIP_ER_WRITE, errno);
+  return -1;
+}
+
 static ep_status create(ep_npz *z, const char *path) {
-  int code;
-  EP_TRY(ep_file_open_path(&z->file, path));
-  z->writing = true;
-  z->zip = zip_open(z->file.temporary, ZIP_CREATE | ZIP_TRUNCATE, &code);
-  if (z->zip) return EP_OK;
   zip_error_t e;
-  zip_error_init_with_code(&e, code);
-  const ep_status st = zip_failed(z, &e, EP_ERR_IO, "cannot be written");
+  EP_TRY(ep_file_open(&z->file, path));
+  z->writing = true;
+  zip_error_init(&e);
+  errno = 0;
+  zip_source_t *source = zip_source_function_create(put, z, &e);
+  if (source) z->zip = zip_open_from_source(source, ZIP_CREATE | ZIP_TRUNCATE, &e);
+  if (source && !z->zip) zip_source_free(source);
+  const ep_status st = z->zip ? EP_OK : zip_failed(z, &e, EP_ERR_IO, "cannot be written");
   zip_error_fini(&e);
   return st;
 }
@@ -262,6 +338,7 @@ static ep_status add_member(ep_npz *z, const char *name, const zip_buffer_fragme
                             zip_uint64_t n) {
   char member[MEMBER];
   snprintf(member, sizeof member, "%s.npy", name);
+  errno = 0;
   zip_source_t *source = zip_source_buffer_fragment(z->zip, pieces, n, 0);
   if (!source) return zip_failed(z, zip_get_error(z->zip), EP_ERR_IO, name);
   const zip_int64_t i = zip_file_add(z->zip, member, source, ZIP_FL_ENC_UTF_8);
@@ -349,6 +426,7 @@ ep_status ep_npz_add_text(ep_npz *z, const char *name, const char *text) {
 ep_status ep_npz_commit(ep_npz *z) {
   EP_CHECK(z->writing && z->zip, EP_ERR_ARG, "%s: is not open for writing", z->name);
   EP_CHECK(zip_get_num_entries(z->zip, 0) > 0, EP_ERR_ARG, "%s: nothing was put into it", z->name);
+  errno = 0;
   if (zip_close(z->zip))
     return zip_failed(z, zip_get_error(z->zip), EP_ERR_IO, "cannot be written");
   z->zip = NULL;

@@ -3,6 +3,7 @@
 
 #include "core/mem.h"
 
+#include <eigenpair/json.h>
 #include <eigenpair/run.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -31,8 +32,9 @@ static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
   const ep_mat H = ep_mat_view(EP_DOUBLE, h->rows, h->columns, h->value);
   char print[20];
   EP_TRY(fingerprint(print, t));
-  EP_CHECK(json_object_set_new(config, "points", json_string(print)) == 0, EP_ERR_NOMEM,
-           "no memory for the settings as JSON");
+  EP_CHECK(json_object_set_new(config, "points", json_string(print)) == 0 &&
+               json_object_set_new(config, "every", json_integer(t->setup->files.every)) == 0,
+           EP_ERR_NOMEM, "no memory for the settings as JSON");
   char *text = json_dumps(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings as JSON");
   ep_status st = ep_npz_add_text(file, "config", text);
@@ -72,14 +74,12 @@ static ep_status get_matrix(ep_mat *out, ep_npz *file, const char *name, ep_prec
 
 static ep_status read_config(json_t **config, ep_npz *file, const char *path) {
   char *text;
-  json_error_t error;
   EP_CHECK(ep_npz_has(file, "theta") && ep_npz_has(file, "state"), EP_ERR_INPUT,
            "%s: is not a checkpoint of a fit", path);
   EP_TRY(ep_npz_get_text(&text, file, "config"));
-  *config = json_loads(text, 0, &error);
+  const ep_status st = ep_json_parse(config, text, path);
   ep_npz_text_free(text);
-  EP_CHECK(json_is_object(*config), EP_ERR_INPUT, "%s: its config is not JSON", path);
-  return EP_OK;
+  return st;
 }
 
 static ep_status take_weights(ep_training *t, ep_npz *file, const char *path) {
@@ -181,6 +181,8 @@ ep_status ep_checkpoint_setup(ep_setup *setup, const char *path) {
   EP_TRY(ep_npz_open(&file, path));
   ep_status st = read_config(&config, file, path);
   if (!st) st = ep_setup_from_json(setup, config);
+  if (!st && strlen(path) < sizeof setup->files.checkpoint)
+    strcpy(setup->files.checkpoint, path); /* the resumed run saves where the first one did */
   ep_npz_close(file);
   json_decref(config);
   return st;

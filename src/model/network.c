@@ -20,9 +20,11 @@ ptrdiff_t ep_net_parameters(const ep_net_shape *s) {
 
 ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec) {
   *out = (ep_net){.shape = *shape};
-  EP_CHECK(
-      (double)shape->width * ((double)shape->inputs + (double)shape->width * shape->depth) < 1e15,
-      EP_ERR_ARG, "a network of width %td and depth %d is too large", shape->width, shape->depth);
+  EP_CHECK((double)shape->width * ((double)shape->inputs + (double)shape->width * shape->depth +
+                                   (double)shape->outputs) <
+               1e15,
+           EP_ERR_ARG, "a network of width %td and depth %d is too large", shape->width,
+           shape->depth);
   EP_TRY(ep_mat_new(&out->theta, prec, 1, ep_net_parameters(shape)));
   ep_net_view(out, out->theta.data);
   return EP_OK;
@@ -92,23 +94,23 @@ static ep_status find_depth(int *depth, const ep_npz *file, const char *path, co
   return EP_OK;
 }
 
-/* width, inputs, outputs from the shapes of the first and the last layer */
+/* width, inputs, outputs from the shapes of the layers, all of which the file holds: nothing is allocated for less */
 static ep_status read_shape(ep_net_shape *s, ep_npz *file, const char *path, const char *prefix) {
-  char first[32], last[32];
   EP_TRY(find_depth(&s->depth, file, path, prefix));
-  layer_name(first, prefix, s->depth, 0);
-  layer_name(last, prefix, s->depth, s->depth);
-  ep_array V = {0}, W = {0};
-  ep_status st = ep_npz_get(&V, file, first);
-  if (!st) st = ep_npz_get(&W, file, last);
-  if (!st && (V.ndim != 2 || W.ndim != 2))
-    st = EP_FAIL(EP_ERR_SHAPE, "%s: V and W are matrices", path);
-  if (!st) s->width = V.shape[0], s->inputs = V.shape[1], s->outputs = W.shape[1];
-  if (!st && (s->width < 1 || s->inputs < 1 || s->outputs < 1))
-    st = EP_FAIL(EP_ERR_SHAPE, "%s: V and W have no entries", path);
-  ep_array_free(&V);
-  ep_array_free(&W);
-  return st;
+  for (int l = 0; l <= s->depth; l++) {
+    char name[32];
+    ep_array a;
+    layer_name(name, prefix, s->depth, l);
+    EP_TRY(ep_npz_shape(&a, file, name));
+    EP_CHECK(a.ndim == 2, EP_ERR_SHAPE, "%s:%s: is not a matrix; V and W are", path, name);
+    if (l == 0) s->width = a.shape[0], s->inputs = a.shape[1];
+    if (l == s->depth) s->outputs = a.shape[1];
+    EP_CHECK(a.shape[0] >= 1 && a.shape[1] >= 1, EP_ERR_SHAPE, "%s:%s: has no entries", path, name);
+    EP_CHECK(a.shape[0] == s->width && (l == 0 || l == s->depth || a.shape[1] == s->width),
+             EP_ERR_SHAPE, "%s:%s: is %td x %td in a network of width %td", path, name, a.shape[0],
+             a.shape[1], s->width);
+  }
+  return EP_OK;
 }
 
 static ep_status read_layer(const ep_mat *to, ep_npz *file, const char *name, const char *path) {

@@ -1,13 +1,16 @@
 #include "report/draw.h"
 
 #include "core/embed.h"
+#include "core/file.h"
 
+#include <eigenpair/matrix.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -43,10 +46,8 @@ static void first_line(char line[200], int from) {
   line[strcspn(line, "\n")] = '\0';
 }
 
-ep_status ep_report_draw(const char *page, const char *folder) {
-  const char *const argv[] = {
-      "node", "--input-type=module", "-e", (const char *)ep_report_render, "--", page, folder,
-      NULL};
+/* Runs node to its end; *there is false where there is none. */
+static ep_status run(bool *there, const char *const argv[], const char *folder) {
   char said[200];
   int ends[2], state = 0;
   EP_CHECK(pipe(ends) == 0, EP_ERR_IO, "no pipe for drawing: %s", strerror(errno));
@@ -54,6 +55,7 @@ ep_status ep_report_draw(const char *page, const char *folder) {
   close(ends[1]);
   first_line(said, ends[0]);
   close(ends[0]);
+  *there = child >= 0;
   if (child < 0) return EP_OK;
   while (waitpid(child, &state, 0) < 0 && errno == EINTR) {}
   const int signal = WIFSIGNALED(state) ? WTERMSIG(state) : 0;
@@ -61,4 +63,54 @@ ep_status ep_report_draw(const char *page, const char *folder) {
   EP_CHECK(!signal && WEXITSTATUS(state) == 0, EP_ERR_IO, "%s: figures could not be drawn: %s",
            folder, said);
   return EP_OK;
+}
+
+/* NAME.svg and NAME.png of every figure, in the document's order, in the making; node writes to their temporary names. */
+static ep_status open_drawings(ep_file *files, size_t *count, const char *folder,
+                               const json_t *document) {
+  static const char *const ends[] = {"svg", "png"};
+  size_t i, k;
+  const json_t *s, *f;
+  json_array_foreach(json_object_get(document, "sections"), i, s)
+      json_array_foreach(json_object_get(s, "figures"), k, f) for (int e = 0; e < 2; e++) {
+    char path[1200];
+    snprintf(path, sizeof path, "%.1000s/%.100s.%s", folder,
+             json_string_value(json_object_get(f, "name")), ends[e]);
+    EP_TRY(ep_file_open(&files[*count], path));
+    ++*count;
+  }
+  return EP_OK;
+}
+
+static ep_status draw(ep_file *files, const char **argv, size_t *count, const char *page,
+                      const char *folder, const json_t *document) {
+  const char *const first[] = {
+      "node", "--input-type=module", "-e", (const char *)ep_report_render, "--", page};
+  struct stat info;
+  bool there;
+  memcpy(argv, first, sizeof first);
+  EP_TRY(open_drawings(files, count, folder, document));
+  for (size_t i = 0; i < *count; i++) argv[sizeof first / sizeof *first + i] = files[i].temporary;
+  EP_TRY(run(&there, argv, folder));
+  for (size_t i = 0; there && i < *count; i++) /* an empty one was not drawn: no rsvg-convert */
+    if (fstat(fileno(files[i].stream), &info) == 0 && info.st_size > 0)
+      EP_TRY(ep_file_commit(&files[i]));
+  return EP_OK;
+}
+
+ep_status ep_report_draw(const char *page, const char *folder, const json_t *document) {
+  size_t most = 0, count = 0, i;
+  const json_t *s;
+  ep_work work = {0};
+  ep_file *files;
+  const char **argv;
+  json_array_foreach(json_object_get(document, "sections"), i, s) most +=
+      2 * json_array_size(json_object_get(s, "figures"));
+  if (most == 0) return EP_OK;
+  ep_status st = ep_work_get(&work, &files, (ptrdiff_t)most, sizeof *files);
+  if (!st) st = ep_work_get(&work, &argv, (ptrdiff_t)most + 8, sizeof *argv);
+  if (!st) st = draw(files, argv, &count, page, folder, document);
+  for (i = 0; i < count; i++) ep_file_discard(&files[i]);
+  ep_work_free(&work);
+  return st;
 }

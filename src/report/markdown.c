@@ -21,6 +21,12 @@ static void put_text(FILE *to, const char *s) {
   }
 }
 
+static void put_in_brackets(FILE *to, const char *s) {
+  fputs(" (", to);
+  put_text(to, s);
+  fputs(")", to);
+}
+
 /* a name of the JSON, as words */
 static void put_name(FILE *to, const char *s) {
   for (; *s; s++) {
@@ -73,7 +79,7 @@ static void put_row(FILE *to, const json_t *cells, bool names) {
   json_array_foreach(cells, i, cell) {
     fputs("| ", to);
     put_value(to, names ? json_object_get(cell, "name") : cell);
-    if (names && *text_of(cell, "unit")) fprintf(to, " (%s)", text_of(cell, "unit"));
+    if (names && *text_of(cell, "unit")) put_in_brackets(to, text_of(cell, "unit"));
     fputc(' ', to);
   }
   fputs("|\n", to);
@@ -110,7 +116,7 @@ static void put_section(FILE *to, const char *folder, const json_t *section) {
   json_t *item;
   fputs("\n## ", to);
   put_text(to, text_of(section, "title"));
-  if (*text_of(section, "badge")) fprintf(to, " (%s)", text_of(section, "badge"));
+  if (*text_of(section, "badge")) put_in_brackets(to, text_of(section, "badge"));
   fputs("\n\n", to);
   json_array_foreach(json_object_get(section, "text"), i, item) {
     put_value(to, item);
@@ -123,10 +129,25 @@ static void put_section(FILE *to, const char *folder, const json_t *section) {
 
 /* ---- the document */
 
+void ep_markdown_code(FILE *to, const char *s) {
+  size_t fence = 1;
+  for (const char *p = s; (p = strchr(p, '`')); p += strspn(p, "`"))
+    if (strspn(p, "`") >= fence) fence = strspn(p, "`") + 1;
+  const char *space = fence > 1 ? " " : "";
+  for (size_t i = 0; i < fence; i++) fputc('`', to);
+  fputs(space, to);
+  for (; *s; s++) fputc(*s == '\n' ? ' ' : *s, to);
+  fputs(space, to);
+  for (size_t i = 0; i < fence; i++) fputc('`', to);
+}
+
 static void put_made_by(FILE *to, const json_t *d) {
   static const char *const names[] = {"machine", "settings"};
-  if (*text_of(d, "command"))
-    fprintf(to, "Made by `%s`, eigenpair %s.\n\n", text_of(d, "command"), text_of(d, "version"));
+  if (*text_of(d, "command")) {
+    fputs("Made by ", to);
+    ep_markdown_code(to, text_of(d, "command"));
+    fprintf(to, ", eigenpair %s.\n\n", text_of(d, "version"));
+  }
   for (int i = 0; i < 2; i++) {
     const json_t *v = json_object_get(d, names[i]);
     if (!v) continue;
@@ -150,7 +171,9 @@ ep_status ep_report_markdown(const char *folder, const json_t *document) {
   json_array_foreach(json_object_get(document, "verdict"), i, item) {
     fputs("**", f.stream);
     put_text(f.stream, text_of(item, "question"));
-    fprintf(f.stream, "** %s. ", text_of(item, "answer"));
+    fputs("** ", f.stream);
+    put_text(f.stream, text_of(item, "answer"));
+    fputs(". ", f.stream);
     put_text(f.stream, text_of(item, "words"));
     fputs("\n\n", f.stream);
   }

@@ -72,7 +72,7 @@ ep_status ep_report_write(const char *folder, const json_t *document) {
   if (ep_report_has_page()) {
     EP_TRY(ep_page_write(page, (const unsigned char *)ep_report_page, document));
     EP_TRY(ep_run_step("drawing", 0, 1));
-    EP_TRY(ep_report_draw(page, figures));
+    EP_TRY(ep_report_draw(page, figures, document));
   }
   return ep_report_markdown(folder, document);
 }

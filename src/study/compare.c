@@ -124,6 +124,18 @@ static ep_status load_data(comparison *c, long seed) {
   return c->labelled ? load_test(c) : EP_OK;
 }
 
+/* A finished job from its file, if it is that of this width (none: null) and seed; NULL: it is to be run. */
+static json_t *finished(const char *path, long width, long seed) {
+  json_t *job = ep_jobs_read(path);
+  const json_t *w = json_object_get(job, "width"), *s = json_object_get(job, "seed");
+  if ((width < 0 ? json_is_null(w) : json_is_integer(w) && json_integer_value(w) == width) &&
+      json_is_integer(s) && json_integer_value(s) == seed &&
+      json_object_size(json_object_get(job, "methods")) > 0)
+    return job;
+  json_decref(job);
+  return NULL;
+}
+
 /* width < 0: the methods without one */
 static ep_status one_job(comparison *c, long width, long seed, double cost) {
   char path[1200];
@@ -132,7 +144,7 @@ static ep_status one_job(comparison *c, long width, long seed, double cost) {
            c->folder, c->name, width < 0 ? seed : width, seed);
   const double begin = c->work / c->all;
   c->work += cost;
-  if (!(job = ep_jobs_read(path))) {
+  if (!(job = finished(path, width, seed))) {
     EP_TRY(load_data(c, seed));
     const ep_job one = {
         .config = c->config,

@@ -34,13 +34,3 @@ ep_status ep_fit_quietly(ep_model **model, ep_fit_info *info, const ep_points *p
   ep_run_set_hooks(ep_run_current(), &hooks);
   return st;
 }
-
-ep_status ep_json_put(json_t *object, const char *name, json_t *value) {
-  EP_CHECK(json_object_set_new(object, name, value) == 0, EP_ERR_NOMEM, "no memory for results");
-  return EP_OK;
-}
-
-ep_status ep_json_append(json_t *array, json_t *value) {
-  EP_CHECK(json_array_append_new(array, value) == 0, EP_ERR_NOMEM, "no memory for results");
-  return EP_OK;
-}

@@ -12,7 +12,3 @@ ep_status ep_jobs_write(const char *path, const json_t *job);
 /* A fit within a job, from `start` (NULL: as the setup says): the job tells how far it is, not the fit. */
 ep_status ep_fit_quietly(ep_model **model, ep_fit_info *info, const ep_points *points,
                          const ep_setup *setup, const ep_net *start);
-
-/* Sets object[name] = value, or appends it (taken over); a failed allocation anywhere ends here. */
-ep_status ep_json_put(json_t *object, const char *name, json_t *value);
-ep_status ep_json_append(json_t *array, json_t *value);

@@ -17,10 +17,12 @@ static ep_status draw_starts(ep_claim_result *r, const char *activation, const e
   char text[64];
   EP_TRY(ep_optima_map(&figure, o, layer, c, (uint64_t)run->seed));
   snprintf(text, sizeof text, "map-%s", activation);
-  json_object_set_new(figure, "name", json_string(text));
+  ep_status st = ep_json_put(figure, "name", json_string(text));
   snprintf(text, sizeof text, "Which optimum a start reaches, %s", activation);
-  json_object_set_new(figure, "title", json_string(text));
-  return ep_claim_figure(r, figure);
+  if (!st) st = ep_json_put(figure, "title", json_string(text));
+  if (!st) return ep_claim_figure(r, figure);
+  json_decref(figure);
+  return st;
 }
 
 ep_status optima_linear(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

@@ -1,5 +1,6 @@
 /* The reports of claims: a page a paper, an overview of all, a table of findings. */
 #include "core/file.h"
+#include "report/markdown.h"
 #include "study/jobs.h"
 
 #include <eigenpair/report.h>
@@ -318,8 +319,9 @@ static ep_status write_findings(const source *s) {
   snprintf(path, sizeof path, "%.1000s/findings.md", s->folder);
   EP_TRY(ep_file_open(&file, path));
   FILE *to = file.stream;
-  fprintf(to, "# Findings\n\nMade by `%s`: size %s, seed %lld, version %s.\n", s->command,
-          text_of(s->result, "size"),
+  fputs("# Findings\n\nMade by ", to);
+  ep_markdown_code(to, s->command);
+  fprintf(to, ": size %s, seed %lld, version %s.\n", text_of(s->result, "size"),
           (long long)json_integer_value(json_object_get(s->result, "seed")),
           text_of(s->result, "version"));
   if (s->machine) {

@@ -71,7 +71,7 @@ OTHERS = {
                 "negatives json progress",
     "learnability": "kernel-matrix input-scale trains target out report data labels image json progress",
     "optima": "alpha ball data labels image augment anchors positives out report json progress",
-    "data": "data labels image out labels-out json progress",
+    "data": "data labels image out labels-out yes json progress",
     "version": "json progress",
 }
 

@@ -71,7 +71,9 @@ static inline double eigenvalue(const ep_fit_info *info, int k) {
 
 /* coefficients and points of a model of sections */
 static inline const ep_mat *model_Y(const ep_model *m) { return ep_model_coefficients(m, 0); }
-static inline const ep_mat *model_X(const ep_model *m) { return ep_sections_points(m->term[0].map); }
+static inline const ep_mat *model_X(const ep_model *m) {
+  return ep_sections_points(m->term[0].map);
+}
 
 /* ---- the definition */
 

@@ -310,9 +310,12 @@ static void node_draws(void **state) {
   write_text("n/figures/f.svg", "old"), write_text("n/figures/f.png", "old");
   CHECK_OK(ep_report_write(in("n"), d));
   assert_false(there("n/figures/f.svg") || there("n/figures/f.png")); /* nothing old beside new */
-  make_node("#!/bin/sh\necho \"$1 $2 $4 $5\" >\"$6/said.txt\"\n");
+  make_node(
+      "#!/bin/sh\necho \"$1 $2 $4 $5\" >\"$6\"\n"); /* the drawing that is called f.svg later */
   CHECK_OK(ep_report_write(in("n"), d));
-  char *said = text_of("n/figures/said.txt"), want[400];
+  assert_false(there("n/figures/f.png")); /* nothing was drawn into it */
+  check_no_temporaries();
+  char *said = text_of("n/figures/f.svg"), want[400];
   snprintf(want, sizeof want, "--input-type=module -e -- %s\n", in("n/report.html"));
   assert_string_equal(said, want);
   free(said);
