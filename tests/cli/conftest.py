@@ -83,6 +83,17 @@ def fit(good, tmp_path):
     return run
 
 
+@pytest.fixture
+def ntk(good, tmp_path):
+    """`eigenpair ntk` in double -> the kernel."""
+
+    def run(*args, precision="double"):
+        good("ntk", "--precision", precision, "--out", "kernel.npy", *args)
+        return np.load(tmp_path / "kernel.npy")
+
+    return run
+
+
 def refuse(word):
     raise ValueError(f"{word} is not JSON")
 
@@ -143,6 +154,33 @@ def start(tmp_path, rng):
         return net
 
     return make
+
+
+# ---- kernels
+
+ACTIVATIONS = ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial", "exp"]
+
+
+def close(got, want, tolerance=1e-10):
+    """Largest difference over the largest entry."""
+    assert got.shape == want.shape
+    error = np.abs(got - want).max() / np.abs(want).max()
+    assert error <= tolerance, f"relative error {error:.2e}"
+
+
+def as_matrix(K):
+    """(n, n, Z, Z) -> (n Z, n Z); (n, n, Z) -> Z of (n, n); (n, n) -> itself"""
+    if K.ndim == 4:
+        return [K.transpose(0, 2, 1, 3).reshape(K.shape[0] * K.shape[2], -1)]
+    return [K[..., i] for i in range(K.shape[2])] if K.ndim == 3 else [K]
+
+
+def assert_kernel(K, precision="double"):
+    """Symmetric to the bit, and no eigenvalue below zero but by rounding."""
+    for A in as_matrix(K):
+        np.testing.assert_array_equal(A, A.T)
+        values = np.linalg.eigvalsh(A.astype(float))
+        assert values[0] >= -{"double": 1e-12, "single": 1e-6}[precision] * values[-1]
 
 
 # ---- the reference: NTK parametrisation, section 2 and 3 of the theory
