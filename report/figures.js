@@ -1,4 +1,4 @@
-// A figure as data (include/eigenpair/figure.h) -> rows, CSV, Vega-Lite specification, drawing. The same functions
+// A figure as data (src/private/eigenpair/figure.h) -> rows, CSV, Vega-Lite specification, drawing. The same functions
 // draw in the page and, run by Node, the files for papers.
 import { Error as onlyErrors, View, defaultLocale, parse } from 'vega';
 import { expressionInterpreter } from 'vega-interpreter';

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""What documents say of the source is there: sections of docs/theory.md that the source refers to, the places and tests of
+CONTRIBUTING.md's table, a README in every folder, and every file that a document names."""
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+CODE = [p for d in "src include cli tests bench examples".split() for p in sorted((ROOT / d).rglob("*"))
+        if p.suffix in (".c", ".h", ".py", ".cc")]
+bad = []
+
+
+def check(good, message):
+    if not good:
+        bad.append(message)
+
+
+def theory():
+    """'Theory: sections 4 and 10', over the ends of lines too -> how many there are; each has its heading."""
+    sections = set(re.findall(r"^## (\d+)\. ", (ROOT / "docs/theory.md").read_text(), re.M))
+    count = 0
+    for path in CODE:
+        text = re.sub(r"\s+(\* )?", " ", path.read_text())
+        for numbers in re.findall(r"[Tt]heory(?:\.md)?:? sections? (\d+(?:(?:,| and|, and) \d+)*)", text):
+            count += 1
+            for n in re.findall(r"\d+", numbers):
+                check(n in sections, f"{path.relative_to(ROOT)}: docs/theory.md has no section {n}")
+    check(count >= 20, f"only {count} references to the theory were found: the pattern is not that of the source")
+    return count
+
+
+def contributing():
+    """Rows of the table: `file` (`string`), the file is there and has the string; NAME: its folder is there."""
+    rows = [r for r in (ROOT / "CONTRIBUTING.md").read_text().splitlines() if re.match(r"\| an? ", r)]
+    check(len(rows) >= 11, f"CONTRIBUTING.md: only {len(rows)} rows of the table were found")
+    for row in rows:
+        what, places, tests = (cell.strip() for cell in row.strip("|").split("|"))
+        for cell in places, tests:
+            found = re.findall(r"`([\w./]+/[\w.]+)`(?: \(`([^`]+)`\))?", cell)
+            check(found, f"CONTRIBUTING.md, {what}: names no file")
+            for name, string in found:
+                path = ROOT / name
+                if "NAME" in name:
+                    check(path.parent.is_dir(), f"CONTRIBUTING.md, {what}: there is no folder {path.parent}")
+                elif not path.is_file():
+                    check(False, f"CONTRIBUTING.md, {what}: there is no {name}")
+                else:
+                    check(string, f"CONTRIBUTING.md, {what}: does not say what to look for in {name}")
+                    check(string in path.read_text(), f"CONTRIBUTING.md, {what}: {name} has no '{string}'")
+    return len(rows)
+
+
+def folders():
+    """Each with files of its own has a README that fits a screen."""
+    names = ["include/eigenpair", "cli", "report", "bench", "tools", "examples", "tests"]
+    names += [f"src/{p.name}" for p in (ROOT / "src").iterdir() if p.is_dir()]
+    names += [f"tests/{p.name}" for p in (ROOT / "tests").iterdir() if p.is_dir() and p.name != "__pycache__"]
+    for name in names:
+        readme = ROOT / name / "README.md"
+        check(readme.is_file(), f"{name} has no README.md")
+        check(not readme.is_file() or len(readme.read_text().splitlines()) <= 25, f"{name}/README.md is long")
+    return names
+
+
+def named_files(names):
+    """`path/file.c` in a README or a page of docs/, from the root, src/ or its folder; `file.c` alone: in any folder."""
+    documents = [ROOT / name / "README.md" for name in names] + sorted((ROOT / "docs").glob("*.md"))
+    documents += [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    everywhere = [p for name in names + ["docs"] for p in (ROOT / name).rglob("*")]
+    for document in filter(pathlib.Path.is_file, documents):
+        text = re.sub(r"\(`[^`]+`\)", "", document.read_text())  # what to look for
+        for name in re.findall(r"`(\w[\w./*-]*\.(?:c|h|py|sh|js|mjs|cmake|md|cc))`", text):
+            if "NAME" in name or name == "report.md":  # what the program writes
+                continue
+            there = (any(any(p.glob(name)) for p in (ROOT, ROOT / "src", document.parent)) if "/" in name else
+                     any(p.match(name) for p in everywhere))
+            check(there, f"{document.relative_to(ROOT)}: there is no {name}")
+
+
+references, rows, names = theory(), contributing(), folders()
+named_files(names)
+print("\n".join(bad) if bad else f"docs: {references} references to the theory, {rows} ways to add, {len(names)} folders: all there")
+sys.exit(bool(bad))
