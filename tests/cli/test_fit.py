@@ -57,7 +57,7 @@ def test_json_result(fit, rng, save):
     points(rng, save)
     r = fit("--data", "x.npy", *SMALL, "--epochs", 4)
     assert r.result["loss"] == r.history["loss"][-1] and r.result["epochs"] == 4
-    assert r.result["status"] == "done" and 0 < r.result["seconds"] < 60
+    assert r.result["status"] == "done" and r.result["seconds"] > 0
     assert r.result["version"] and r.result["machine"]["cores"] >= 1
 
 
