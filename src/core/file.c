@@ -26,7 +26,8 @@ static ep_status read_stream(unsigned char *data, size_t size, FILE *in, const c
     EP_CHECK(fread(data + done, 1, n, in) == n, EP_ERR_INPUT, "%s: cannot be read: %s", path,
              ferror(in) ? strerror(errno) : "it became shorter");
     done += n;
-    EP_TRY(ep_run_step("reading", (double)done, (double)size));
+    if (done < size)
+      EP_TRY(ep_run_step("reading", (double)done, (double)size)); /* a small file is read at once */
   }
   return EP_OK;
 }
@@ -72,7 +73,8 @@ static ep_status inflate_all(unsigned char **out, size_t *out_size, z_stream *z,
       EP_CHECK(inflateReset(z) == Z_OK, EP_ERR_INPUT, "%s: gzip data is damaged", name);
     }
     const size_t chunk = room - used < CHUNK ? room - used : CHUNK;
-    EP_TRY(ep_run_step("unpacking", (double)(packed - z->avail_in), (double)packed));
+    if (used >= CHUNK)
+      EP_TRY(ep_run_step("unpacking", (double)(packed - z->avail_in), (double)packed));
     z->next_out = *out + used;
     z->avail_out = (unsigned)chunk;
     end = inflate(z, Z_NO_FLUSH);

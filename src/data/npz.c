@@ -146,7 +146,7 @@ static ep_status read_all(unsigned char *out, zip_uint64_t size, zip_file_t *in,
     EP_CHECK(n > 0, EP_ERR_INPUT, "%s:%s: %s", z->name, name,
              n < 0 ? zip_error_strerror(zip_file_get_error(in)) : "is cut short");
     done += (zip_uint64_t)n;
-    EP_TRY(ep_run_step("unpacking", (double)done, (double)size));
+    if (done < size) EP_TRY(ep_run_step("unpacking", (double)done, (double)size));
   }
   /* the checksum is looked at only when the end is seen */
   EP_CHECK(zip_fread(in, &extra, 1) == 0, EP_ERR_INPUT, "%s:%s: is damaged; save it again", z->name,

@@ -119,9 +119,6 @@ static ep_status take_state(ep_training *t, ep_npz *file, const char *path) {
   }
   ep_mat_free(&S);
   EP_CHECK(good, EP_ERR_INPUT, "%s: its state makes no sense", path);
-  EP_CHECK(t->epoch <= t->setup->fit.epochs, EP_ERR_ARG,
-           "%s: is at epoch %ld already, --epochs %ld lies behind it", path, t->epoch,
-           t->setup->fit.epochs);
   const ptrdiff_t rows = t->epoch + !ep_training_full_batch(t); /* batches record row 0 at once */
   EP_CHECK(t->info->history.rows == rows, EP_ERR_INPUT,
            "%s: its history has %td rows for %ld epochs", path, t->info->history.rows, t->epoch);

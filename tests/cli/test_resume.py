@@ -224,11 +224,3 @@ def test_no_checkpoint_without_need(good, tmp_path):
     """A run that ends by itself leaves no checkpoint unless asked for."""
     good("fit", *CASES["full"], *OPTIONS, "--epochs", 5)
     assert not list(tmp_path.glob("*checkpoint*"))
-
-
-def test_behind_the_checkpoint(good, ep, save, rng):
-    """Fewer epochs than are done cannot be had from it: said, not passed over."""
-    save(x=rng.normal(size=(10, 3)))
-    good("fit", "--data", "x.npy", "--width", 8, "--epochs", 9, "--every", 3, "--checkpoint", "c.npz")
-    r = ep("fit", "--resume", "c.npz", "--epochs", 4)
-    assert r.code == 2 and "is at epoch 9 already" in r.err and r.err.count("\n") == 1
