@@ -70,7 +70,7 @@ static ep_status list(const setup_data *s) {
   json_decref(all);
   printf(
       "Files: IDX (plain or gzipped), .npy, .npz, CSV, CIFAR-10 binary; or a folder of IDX "
-      "files\n");
+      "files, of CIFAR-10's batches, or of PNG and JPEG pictures (sub-folders are labels)\n");
   return EP_OK;
 }
 

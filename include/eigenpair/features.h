@@ -10,11 +10,12 @@ EP_BEGIN
 const char *ep_features_name(int i); /* dense, patches, .. */
 const char *ep_filters_name(int i);  /* data, gaussian */
 
-#define EP_FEATURE_OPTIONS(X, S)                                                              \
-  X(S, NAME, features, "dense", 0, 1, ep_features_name,                                       \
-    "closed forms: dense (a random network), or patches[:K[,p[,g]]] of images: K filters of " \
-    "p x p pixels, averaged over a g x g grid")                                               \
-  X(S, NAME, filters, "data", 0, 0, ep_filters_name,                                          \
+#define EP_FEATURE_OPTIONS(X, S)                                                                 \
+  X(S, NAME, features, "dense", 0, 1, ep_features_name,                                          \
+    "closed forms: dense (a random network); of images patches[:K[,p[,g]]]: K filters of p x p " \
+    "pixels, averaged over a g x g grid; stack:KxP[,..]: whitened patches, see "                 \
+    "docs/representations.md")                                                                   \
+  X(S, NAME, filters, "data", 0, 0, ep_filters_name,                                             \
     "patches: drawn from the data's own patches, contrast-normalised, or Gaussian")
 typedef struct {
   EP_FEATURE_OPTIONS(EP_OPT_FIELD, )

@@ -53,8 +53,9 @@ const char *ep_path_name(int i); /* auto, primal, free, dual */
     "pca: by C itself, by products with its factors, by the Gram matrix; auto: the cheapest") \
   X(S, INT, landmarks, "0", 0, 1e7, NULL,                                                     \
     "infinite width: points the kernel is seen from; 0: all, or as many as fit --memory")     \
-  X(S, REAL, ridge, "0.01", 0, 1e6, NULL,                                                     \
-    "whitened: ridge, as a share of the mean eigenvalue of the total covariance")             \
+  X(S, REAL, ridge, "0.01", 0, 1e6, ep_auto_name,                                             \
+    "whitened: ridge, as a share of the mean eigenvalue of the total covariance; auto: by "   \
+    "held-out points")                                                                        \
   X(S, REAL, power, "0", 0, 10, NULL,                                                         \
     "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")               \
   X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                      \

@@ -11,13 +11,14 @@
 
 EP_BEGIN
 
-#define EP_NET_OPTIONS(X, S)                                                     \
-  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")        \
-  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                          \
-  X(S, INT, outputs, "10", 1, 1e6, NULL, "dimensions Z of the representation")   \
-  X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                       \
-    "activation; leaky:SLOPE and monomial:POWER take a parameter")               \
-  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)") \
+#define EP_NET_OPTIONS(X, S)                                                         \
+  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")            \
+  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                              \
+  X(S, INT, outputs, "10", 1, 1e6, ep_auto_name,                                     \
+    "dimensions Z of the representation; auto: method whitened finds how many hold") \
+  X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                           \
+    "activation; leaky:SLOPE and monomial:POWER take a parameter")                   \
+  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)")     \
   X(S, TEXT, init, "", 0, 0, NULL, "start from the weights V (or V1..VL) and W of this .npz")
 
 typedef struct {

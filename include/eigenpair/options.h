@@ -29,7 +29,7 @@ typedef long ep_opt_INT;
 typedef double ep_opt_REAL;
 typedef double ep_opt_BYTES;
 typedef bool ep_opt_FLAG;
-typedef char ep_opt_NAME[64];
+typedef char ep_opt_NAME[256];
 typedef char ep_opt_TEXT[1024];
 typedef char ep_opt_LIST[8192];
 
@@ -39,9 +39,14 @@ typedef struct {
   size_t offset;
   const char *def; /* as text, read like a value on the command line */
   double lo, hi;
-  const char *(*names)(int i); /* NAME: the i-th allowed name, NULL past the last */
+  const char *(*names)(
+      int i); /* NAME: the i-th allowed name, NULL past the last; INT, REAL: a word that may stand for
+                                  the number (ep_auto_name), kept as EP_AUTO */
   const char *help;
 } ep_option;
+
+enum { EP_AUTO = -1 }; /* below the range of every number that may be left to the program */
+const char *ep_auto_name(int i); /* "auto" */
 
 #define EP_OPT_FIELD(S, kind, name, def, lo, hi, names, help) ep_opt_##kind name;
 #define EP_OPT_ROW(S, kind, name, def, lo, hi, names, help) \

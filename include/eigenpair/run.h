@@ -35,6 +35,8 @@ typedef struct {
   const volatile int *stop;
   /* Folder in which very long work keeps its parts, to go on from them when it is run again. */
   const char *parts;
+  /* Called with a sentence that a user should read: what was left out, and why. */
+  void (*note)(void *user, const char *text);
 } ep_run_hooks;
 
 typedef struct ep_run ep_run;
@@ -60,6 +62,8 @@ ep_run *ep_run_current(void); /* NULL: none */
 /* For work within a run: tells how far it is. */
 void ep_run_progress(const char *what, double done, double total);
 bool ep_run_stopped(void);
+/* A sentence for the user of the run. */
+void ep_run_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Both: EP_ERR_INTERRUPTED once the run is asked to stop. */
 ep_status ep_run_step(const char *what, double done, double total);
 const char *ep_run_parts(void); /* NULL: none */

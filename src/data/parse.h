@@ -18,7 +18,16 @@ ep_status ep_parse_csv(ep_array *a, const unsigned char *bytes, size_t size,
  * Either may be NULL. */
 ep_status ep_parse_cifar(ep_array *images, ep_array *labels, const unsigned char *bytes,
                          size_t size, const char *name);
-/* Any of the above (not .npz) by content. */
+/* A PNG or JPEG picture: (H, W, C) bytes, C = 1 (grey) or 3 (RGB); owns. What is damaged is refused. */
+ep_status ep_parse_picture(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
+bool ep_picture_magic(const unsigned char *bytes, size_t size);
+/* out (C, H, W): the largest central box of that shape, resampled. */
+ep_status ep_picture_fit(unsigned char *out, const ep_array *picture, ep_image_shape to);
+/* The pictures of a folder as (n, C, H, W) bytes in the order of their names; its sub-folders are labels (none: NULL).
+ * `image`: HxW or CxHxW; empty: the first picture's, sides of 64 at most. What cannot be read is skipped with a note. */
+ep_status ep_images_read(ep_array *a, int **labels, const char *folder, const char *image,
+                         bool strict);
+/* Any of the above (not .npz, no pictures) by content. */
 ep_status ep_parse_any(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 
 /* ---- what the formats share */

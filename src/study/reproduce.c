@@ -159,7 +159,7 @@ static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
     return put_outcome(job, c);
   }
   snprintf(parts, sizeof parts, "%s.parts", path);
-  const ep_run_hooks hooks = {tell, p, p->outer.stop, parts};
+  const ep_run_hooks hooks = {.progress = tell, .user = p, .stop = p->outer.stop, .parts = parts};
   ep_run_set_hooks(ep_run_current(), &hooks);
   p->here = c->seconds[size];
   job = words_of(c);
@@ -292,7 +292,7 @@ ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count
   EP_CHECK(*result, EP_ERR_NOMEM, "no memory for results");
   ep_run *const mine = ep_run_current(); /* its hooks are ours until the end */
   progress p = {.outer = ep_run_set_hooks(mine, NULL)};
-  const ep_run_hooks hooks = {tell, &p, p.outer.stop, NULL};
+  const ep_run_hooks hooks = {.progress = tell, .user = &p, .stop = p.outer.stop};
   ep_run_set_hooks(mine, &hooks);
   ep_status st = reproduce(*result, claims, count, size, run, folder, &p);
   ep_run_set_hooks(mine, &p.outer);

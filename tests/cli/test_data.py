@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-IMAGES = ["digits", "mnist", "fashion"]
+IMAGES = ["digits", "mnist", "fashion", "cifar10"]
 # name:parameters -> shape, labelled
 MADE = {
     "moons": ((200, 3), True), "moons:50": ((50, 3), True), "circle": ((64, 2), False), "circle:12": ((12, 2), False),
@@ -208,6 +208,43 @@ def test_fetch_what_is_there(good, folder, tmp_path):
     (tmp_path / "sets").mkdir()
     (tmp_path / "set").rename(tmp_path / "sets/mnist")
     assert str(tmp_path / "sets/mnist") in good("data", "fetch", "mnist")
+
+
+def test_fetch_says_the_licence(good, folder, tmp_path):
+    """Whose the images are, in text and JSON."""
+    (tmp_path / "sets").mkdir()
+    (tmp_path / "set").rename(tmp_path / "sets/mnist")
+    assert "LeCun" in good("data", "fetch", "mnist")
+    assert "LeCun" in json.loads(good("data", "fetch", "mnist", "--json"))["licence"]
+
+
+@pytest.mark.parametrize("place", ["sets/cifar10", "elsewhere"])
+def test_cifar_batches(good, tmp_path, rng, place):
+    """Five batches to train, one to test, one below the other, by name or as a folder."""
+    X = rng.integers(0, 256, (18, 3, 32, 32), dtype=np.uint8)
+    y = rng.integers(0, 10, 18, dtype=np.uint8)
+    (tmp_path / place).mkdir(parents=True)
+    for i in range(6):
+        name = f"data_batch_{i + 1}.bin" if i < 5 else "test_batch.bin"
+        part = slice(3 * i, 3 * i + 3)
+        (tmp_path / place / name).write_bytes(np.c_[y[part], X[part].reshape(3, -1)].tobytes())
+    data = "cifar10" if place.startswith("sets") else place
+    for part, rows in [("", slice(0, 15)), (":train", slice(0, 15)), (":test", slice(15, 18))]:
+        good("data", "convert", "--data", data + part, "--out", "x.npy", "--labels-out", "y.npy", "--precision", "double")
+        np.testing.assert_allclose(np.load(tmp_path / "x.npy"), X[rows].reshape(-1, 3072) / 255, atol=1e-15)
+        np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), y[rows])
+    assert json.loads(good("data", "describe", data, "--json"))["image"] == [3, 32, 32]
+
+
+def test_a_cut_batch_is_refused(ep, tmp_path):
+    """A batch that ends within a record is no CIFAR-10, and one part alone is said to be missing."""
+    (tmp_path / "c").mkdir()
+    (tmp_path / "c/data_batch_1.bin").write_bytes(bytes(3073 + 5))
+    code, out, err = ep("data", "describe", "c")
+    assert (code, out) == (2, "") and "data_batch_1.bin" in err
+    (tmp_path / "c/data_batch_1.bin").write_bytes(bytes(3073))
+    code, out, err = ep("data", "describe", "c:test")
+    assert (code, out) == (2, "") and "test_batch.bin" in err
 
 
 @pytest.mark.parametrize("words", [["nonsense"], ["digits"], []])

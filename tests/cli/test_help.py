@@ -57,21 +57,21 @@ DEFAULTS = {
 }
 # options of interface.md without a default value
 OTHERS = {
-    "fit": "alpha data labels image pairs augment anchors positives negatives input-scale init track history checkpoint "
+    "fit": "alpha data labels image strict pairs augment anchors positives negatives input-scale init track history checkpoint "
            "resume json progress frozen explain",
-    "embed": "data labels image labels-out normalise json progress",
-    "compare": "test data labels image pairs augment anchors positives negatives input-scale init frozen json progress",
-    "ntk": "data data2 labels image drift explain input-scale init json progress",
+    "embed": "data labels image strict labels-out normalise json progress",
+    "compare": "test data labels image strict pairs augment anchors positives negatives input-scale init frozen json progress",
+    "ntk": "data data2 labels image strict drift explain input-scale init json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
     "neighbours": "embedding query distances json progress",
-    "explore": "embedding images text colour data labels image json progress",
+    "explore": "embedding images text colour data labels image strict json progress",
     "report": "json progress",
     "reproduce": "quick paper list all json progress",
-    "dynamics": "times compare matrix q0 trajectory basis embed report data labels image pairs augment anchors positives "
+    "dynamics": "times compare matrix q0 trajectory basis embed report data labels image strict pairs augment anchors positives "
                 "negatives json progress",
-    "learnability": "kernel-matrix input-scale trains target out report data labels image json progress",
-    "optima": "alpha ball data labels image augment anchors positives out report json progress",
-    "data": "data labels image out labels-out yes json progress",
+    "learnability": "kernel-matrix input-scale trains target out report data labels image strict json progress",
+    "optima": "alpha ball data labels image strict augment anchors positives out report json progress",
+    "data": "data labels image strict out labels-out yes json progress",
     "version": "json progress",
 }
 

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """Writes the seeds of the fuzz targets to corpus/<target>/, a few small files each."""
+import base64
 import io
 import pathlib
 import struct
 import zipfile
+import zlib
 
 import numpy as np
 
@@ -79,3 +81,32 @@ put("npz", "stored", npz(members, zipfile.ZIP_STORED))
 put("npz", "deflated", npz(members, zipfile.ZIP_DEFLATED))
 put("npz", "several", npz({"V.npy": npy(small), "W.npy": npy(small)}, zipfile.ZIP_STORED))
 put("npz", "note", npz({"note.txt": b"hello"}, zipfile.ZIP_DEFLATED))
+
+
+def png(array, kind):
+    """8-bit PNG: kind 0 grey, 2 RGB, 6 RGB with alpha."""
+    rows = b"".join(b"\0" + row.tobytes() for row in array)
+    head = struct.pack(">IIBBBBB", array.shape[1], array.shape[0], 8, kind, 0, 0, 0)
+    out = b"\x89PNG\r\n\x1a\n"
+    for name, data in [(b"IHDR", head), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]:
+        out += struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
+    return out
+
+
+# 12 x 10 pixels of one colour, by libjpeg
+JPEG = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMU"
+    "FRUVDA8XGBYUGBIUFRT/2wBDAQMEBAUEBQkFBQkUDQsNFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQUFBQU"
+    "FBQUFBQUFBT/wAARCAAKAAwDASIAAhEBAxEB/8QAFQABAQAAAAAAAAAAAAAAAAAAAAf/xAAUEAEAAAAAAAAAAAAAAAAAAAAA/8QA"
+    "FQEBAQAAAAAAAAAAAAAAAAAAAwj/xAAUEQEAAAAAAAAAAAAAAAAAAAAA/9oADAMBAAIRAxEAPwCSACWW/9k=")
+GREY_JPEG = base64.b64decode(
+    "/9j/4AAQSkZJRgABAQAAAQABAAD/2wBDAAMCAgMCAgMDAwMEAwMEBQgFBQQEBQoHBwYIDAoMDAsKCwsNDhIQDQ4RDgsLEBYQERMU"
+    "FRUVDA8XGBYUGBIUFRT/wAALCAAKAAwBAREA/8QAFAABAAAAAAAAAAAAAAAAAAAABv/EAB4QAAAEBwAAAAAAAAAAAAAAAAAEBnQD"
+    "BQc1NrS1/9oACAEBAAA/ACynuCkeVD14YLq3KzrOVcomFCnuCkeVD14YLq3KzrOVcomP/9k=")
+pixels = np.arange(7 * 5 * 4, dtype=np.uint8).reshape(5, 7, 4)
+put("picture", "grey", png(pixels[..., 0], 0))
+put("picture", "rgb", png(pixels[..., :3], 2))
+put("picture", "alpha", png(pixels, 6))
+put("picture", "jpeg", JPEG)
+put("picture", "grey_jpeg", GREY_JPEG)
+put("picture", "cut_jpeg", JPEG[:-20])

@@ -76,7 +76,7 @@ static void hooks(void **state) {
   int told = 0;
   volatile int stop = 0;
   ep_run *run = new_run(0, 1);
-  ep_run_set_hooks(run, &(ep_run_hooks){count_calls, &told, &stop, NULL});
+  ep_run_set_hooks(run, &(ep_run_hooks){.progress = count_calls, .user = &told, .stop = &stop});
   CHECK_OK(ep_run_step("outside", 0, 1)); /* nobody's */
   const ep_run_scope scope = ep_run_enter(run);
   CHECK_OK(ep_run_step("inside", 0, 1));
