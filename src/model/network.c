@@ -159,13 +159,13 @@ static ep_status read_init(ep_net *out, const char *path, const ep_net_shape *sh
 
 ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec) {
-  ep_net_shape shape = {
-      .inputs = inputs,
-      .width = config->width,
-      .outputs = config->outputs > 0 ? config->outputs : 1, /* auto: W is not looked at */
-      .depth = (int)config->depth,
-      .input_scale = config->input_scale ? 1 / sqrt((double)inputs) : 1};
+  ep_net_shape shape = {.inputs = inputs,
+                        .width = config->width,
+                        .outputs = config->outputs,
+                        .depth = (int)config->depth,
+                        .input_scale = config->input_scale ? 1 / sqrt((double)inputs) : 1};
   *out = (ep_net){0};
+  EP_CHECK(config->outputs != EP_AUTO, EP_ERR_ARG, "--outputs auto goes with --method whitened");
   EP_TRY(ep_activation_parse(&shape.phi, config->activation));
   if (config->init[0]) return read_init(out, config->init, &shape, inputs, prec);
   EP_TRY(ep_net_new(out, &shape, prec));

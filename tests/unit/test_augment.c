@@ -497,7 +497,8 @@ static void test_parse_refuses(void **state) {
   refused("none,flip", image, "alone");
   refused("flip,none", image, "alone");
   refused("none:1", image, "alone");
-  refused("mirror", image, "crop, flip, vflip, noise, shift, rotate, blur, light, jitter, grey, cutout, pad, none");
+  refused("mirror", image,
+          "crop, flip, vflip, noise, shift, rotate, blur, light, jitter, grey, cutout, pad, none");
   refused("shift:1001", image, "shift[:S]");
   refused("rotate:181", image, "rotate[:S]");
   refused("crop flip", image, "choose one of");

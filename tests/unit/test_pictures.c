@@ -73,8 +73,7 @@ static void check_refused(const unsigned char *bytes, size_t size, size_t tail) 
   for (size_t n = 0; n < size; n += n < 200 ? 1 : 17) {
     unsigned char *exact = malloc(n ? n : 1); /* a byte too far is seen by the sanitizer */
     memcpy(exact, bytes, n);
-    if (size - n > tail)
-      CHECK_STATUS(ep_parse_picture(&a, exact, n, "cut"), EP_ERR_INPUT);
+    if (size - n > tail) CHECK_STATUS(ep_parse_picture(&a, exact, n, "cut"), EP_ERR_INPUT);
     free(exact);
   }
   assert_int_equal(ep_mem_current(), 0);
