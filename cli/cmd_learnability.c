@@ -109,20 +109,11 @@ static ep_status whole_domain(learn_work *w, const setup_learn *s, ep_domain_kin
 
 /* F = one column a label, 1 where it is the point's, then centred */
 static ep_status label_target(learn_work *w, const int *labels, ptrdiff_t n) {
-  int low = labels[0], high = labels[0];
-  for (ptrdiff_t i = 0; i < n; i++) {
-    low = labels[i] < low ? labels[i] : low;
-    high = labels[i] > high ? labels[i] : high;
-  }
-  EP_CHECK(high > low && high - low < 10000, EP_ERR_INPUT,
-           "labels from %d to %d make no target: give --target", low, high);
-  const ptrdiff_t Z = high - low + 1;
-  EP_TRY(ep_mat_new(&w->target.F, EP_DOUBLE, n, Z));
-  for (ptrdiff_t z = 0; z < Z; z++) {
-    double share = 0;
-    for (ptrdiff_t i = 0; i < n; i++) share += (labels[i] - low == z) / (double)n;
-    for (ptrdiff_t i = 0; i < n; i++) *ep_d(&w->target.F, i, z) = (labels[i] - low == z) - share;
-  }
+  int low;
+  ptrdiff_t Z;
+  EP_TRY(label_range(&low, &Z, labels, n));
+  EP_TRY(label_columns(&w->target.F, labels, n, low, Z));
+  centre_columns(&w->target.F, NULL);
   w->labels = true;
   return EP_OK;
 }
@@ -176,21 +167,11 @@ static ep_status read_degrees(learn_work *w, const char *text) {
   return EP_OK;
 }
 
-static ep_status read_target_file(learn_work *w, const char *path) {
-  ep_array a = {0};
-  EP_TRY(ep_array_read(&a, path));
-  ep_status st = a.ndim == 1 || a.ndim == 2
-                     ? ep_array_to_matrix(&w->target.F, &a, NULL, a.shape[0], 1, EP_DOUBLE, path)
-                     : EP_FAIL(EP_ERR_SHAPE, "%s: a target has a row a point", path);
-  ep_array_free(&a);
-  return st;
-}
-
 static ep_status read_target(learn_work *w, const setup_learn *s) {
   const char *text = s->learn.target;
   const ep_spectrum *spectrum = ep_domain_spectrum(w->domain);
   if (strncmp(text, "degree:", 7) == 0) EP_TRY(read_degrees(w, text + 7));
-  else if (text[0]) EP_TRY(read_target_file(w, text));
+  else if (text[0]) EP_TRY(read_values(&w->target.F, text));
   if (s->learn.kernel_matrix[0] && s->data.labels[0] && !text[0]) {
     int *labels;
     ptrdiff_t n;

@@ -6,6 +6,7 @@
 #include <eigenpair/eigenpair.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/optima_figures.h>
+#include <eigenpair/regress.h>
 #include <eigenpair/report.h>
 #include <eigenpair/reproduce.h>
 #include <eigenpair/synthetic.h>
@@ -35,6 +36,8 @@ ep_status cmd_dynamics(int argc, char **argv);
 void help_dynamics(FILE *to);
 ep_status cmd_learnability(int argc, char **argv);
 void help_learnability(FILE *to);
+ep_status cmd_regress(int argc, char **argv);
+void help_regress(FILE *to);
 ep_status cmd_optima(int argc, char **argv);
 void help_optima(FILE *to);
 ep_status cmd_neighbours(int argc, char **argv);
@@ -54,6 +57,17 @@ ep_status read_embedding(ep_mat *E, const char *path, bool own_precision, const 
 /* A label for every row of E, from a file or a data set by name (samples: drawn as --samples does; 0: all). */
 ep_status read_labels(int **labels, const char *name, long samples, const ep_mat *E,
                       const char *embedding, const ep_run_config *run);
+
+/* ---- targets.c */
+
+/* F (n x Z, double) from a file: a vector or a matrix, a row a point. */
+ep_status read_values(ep_mat *F, const char *path);
+/* Labels from *low on make so many columns. */
+ep_status label_range(int *low, ptrdiff_t *columns, const int *labels, ptrdiff_t n);
+/* F (n x columns): 1 where the column is the point's label. */
+ep_status label_columns(ep_mat *F, const int *labels, ptrdiff_t n, int low, ptrdiff_t columns);
+/* Takes the mean of every column away; mean (Z) or NULL. */
+void centre_columns(const ep_mat *F, double *mean);
 
 /* ---- args.c: flags of any number of tables */
 

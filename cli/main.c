@@ -20,6 +20,8 @@ static const command commands[] = {
     {"dynamics", "linear self-supervised dynamics: the equation that replaces training",
      cmd_dynamics, help_dynamics},
     {"learnability", "what a kernel can learn from n points", cmd_learnability, help_learnability},
+    {"regress", "learn targets: kernel regression with its variance, gradient flow, a network",
+     cmd_regress, help_regress},
     {"optima", "local optima of one-layer contrastive learning", cmd_optima, help_optima},
     {"reproduce", "the papers' figures and claims, each checked and drawn", cmd_reproduce,
      help_reproduce},

@@ -6,7 +6,8 @@
 #include <eigenpair/run.h>
 #include <math.h>
 
-static const double memory = 1e9; /* of streams and kernels: what goes through here is small */
+/* of streams and kernels */
+static double memory(void) { return fmin(1e9, 0.5 * ep_run_room()); }
 
 struct ep_supervised {
   ep_net net, start, gradient;
@@ -17,39 +18,50 @@ struct ep_supervised {
 
 static ep_status forward(const ep_mat *F, const ep_net *net, const ep_mat *X) {
   ep_stream *s;
-  EP_TRY(ep_stream_new(&s, X, &net->shape, 1, EP_PASS_FORWARD, memory));
+  EP_TRY(ep_stream_new(&s, X, &net->shape, 1, EP_PASS_FORWARD, memory()));
   ep_stream_forward(F, s, net);
   ep_stream_free(s);
   return EP_OK;
 }
 
-static ep_status begin(ep_supervised *d, const ep_net_config *config, const ep_mat *X,
-                       const ep_mat *Y, uint64_t seed) {
-  EP_TRY(ep_net_start(&d->net, config, X->cols, seed, EP_DOUBLE));
-  EP_CHECK(d->net.shape.outputs == Y->cols, EP_ERR_SHAPE, "%td outputs for targets of %td columns",
-           d->net.shape.outputs, Y->cols);
-  EP_TRY(ep_net_new(&d->start, &d->net.shape, EP_DOUBLE));
-  EP_TRY(ep_net_new(&d->gradient, &d->net.shape, EP_DOUBLE));
-  ep_mat_copy(&d->start.theta, &d->net.theta);
+static ep_status begin(ep_supervised *d, const ep_net *start, const ep_mat *X, const ep_mat *Y) {
+  EP_CHECK(start->shape.outputs == Y->cols && start->shape.inputs == X->cols, EP_ERR_SHAPE,
+           "a network of %td inputs and %td outputs for points of %td and targets of %td columns",
+           start->shape.inputs, start->shape.outputs, X->cols, Y->cols);
+  EP_TRY(ep_net_new(&d->net, &start->shape, EP_DOUBLE));
+  EP_TRY(ep_net_new(&d->start, &start->shape, EP_DOUBLE));
+  EP_TRY(ep_net_new(&d->gradient, &start->shape, EP_DOUBLE));
+  ep_mat_copy(&d->net.theta, &start->theta);
+  ep_mat_copy(&d->start.theta, &start->theta);
   EP_TRY(ep_mat_new(&d->Y, EP_DOUBLE, Y->rows, Y->cols));
   EP_TRY(ep_mat_new(&d->F, EP_DOUBLE, Y->rows, Y->cols));
-  EP_TRY(ep_stream_new(&d->stream, X, &d->net.shape, 1000, EP_PASS_BACKWARD, memory));
+  EP_TRY(ep_stream_new(&d->stream, X, &d->net.shape, 1000, EP_PASS_BACKWARD, memory()));
   if (d->centred) ep_stream_forward(&d->Y, d->stream, &d->net);
   ep_mat_axpy(&d->Y, 1, Y);
   return EP_OK;
 }
 
-ep_status ep_supervised_new(ep_supervised **out, const ep_net_config *config, const ep_mat *X,
-                            const ep_mat *Y, bool centred, uint64_t seed) {
+ep_status ep_supervised_from(ep_supervised **out, const ep_net *start, const ep_mat *X,
+                             const ep_mat *Y, bool centred) {
   *out = NULL;
   EP_CHECK(X->rows == Y->rows && X->prec == EP_DOUBLE && Y->prec == EP_DOUBLE, EP_ERR_SHAPE,
            "%td points and %td targets, in double", X->rows, Y->rows);
   ep_supervised *d = ep_alloc(1, sizeof *d);
   EP_CHECK(d, EP_ERR_NOMEM, "no memory for a descent");
   d->centred = centred;
-  const ep_status st = begin(d, config, X, Y, seed);
+  const ep_status st = begin(d, start, X, Y);
   if (st) ep_supervised_free(d);
   else *out = d;
+  return st;
+}
+
+ep_status ep_supervised_new(ep_supervised **out, const ep_net_config *config, const ep_mat *X,
+                            const ep_mat *Y, bool centred, uint64_t seed) {
+  ep_net start;
+  *out = NULL;
+  EP_TRY(ep_net_start(&start, config, X->cols, seed, EP_DOUBLE));
+  const ep_status st = ep_supervised_from(out, &start, X, Y, centred);
+  ep_net_free(&start);
   return st;
 }
 
@@ -115,8 +127,8 @@ static ep_status lee_begin(ep_work *work, lee *l, const ep_net_config *config, u
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     EP_TRY(ep_work_mat(work, all[i].to, EP_DOUBLE, all[i].rows, all[i].cols));
   const ep_net *net = ep_supervised_net(l->d);
-  EP_TRY(ep_ntk_empirical(&l->K0, net, l->X, NULL, EP_TRACE, memory));
-  EP_TRY(ep_ntk_empirical(&l->Kx, net, l->test, l->X, EP_TRACE, memory));
+  EP_TRY(ep_ntk_empirical(&l->K0, net, l->X, NULL, EP_TRACE, memory()));
+  EP_TRY(ep_ntk_empirical(&l->Kx, net, l->test, l->X, EP_TRACE, memory()));
   EP_TRY(ep_squared_new(&l->linear, &l->K0));
   EP_TRY(forward(&l->F0, net, l->X));
   return forward(&l->f0, net, l->test);
@@ -132,7 +144,7 @@ static ep_status lee_look(ep_lee *at, lee *l, double rate, long step) {
   at->outputs = sqrt(ep_mat_norm2(&l->f));
   at->parameters = sqrt(ep_mat_distance2(&net->theta, &ep_supervised_start(l->d)->theta) /
                         (double)net->shape.width);
-  EP_TRY(ep_ntk_empirical(&l->K, net, l->X, NULL, EP_TRACE, memory));
+  EP_TRY(ep_ntk_empirical(&l->K, net, l->X, NULL, EP_TRACE, memory()));
   at->kernel = sqrt(ep_mat_distance2(&l->K, &l->K0));
   return EP_OK;
 }

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.skipif(not os.path.exists(FAILING), reason="no library 
 
 COMMANDS = {
     "learnability": ["learnability", "--data", "circle:32", "--train", 4, "--measure", 2, "--json", "--out", "l.json"],
+    "regress": ["regress", "--data", "x.npy", "--targets", "y.npy", "--ridge", 1, "--variance", "v.npy", "--out", "p.npy", "--json"],
     "probe": ["probe", "--embedding", "x.npy", "--labels", "y.npy", "--probe", "all", "--json"],
     "list": ["data", "list", "--json"],
     "describe": ["data", "describe", "x.npy", "--json"],

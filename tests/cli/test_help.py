@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "optima", "reproduce", "data",
+COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
             "version"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
@@ -36,6 +36,10 @@ DEFAULTS = {
                      "measure": "0", "modes": "65536", "samples": "0", "scale": "auto", "weight-variance": "1",
                      "bias-variance": "0", "last-variance": "1", "seed": "0", "precision": "single", "threads": "0",
                      "memory": "0"},
+    "regress": {"method": "ridge", "kernel": "analytic", "test-samples": "0", "ridge": "0", "noise": "0", "time": "0", "rate": "0",
+                "epochs": "1000", "out": "predictions.npy", "samples": "0", "scale": "auto", "width": "1000", "depth": "1",
+                "outputs": "10", "activation": "relu", "weight-variance": "1", "bias-variance": "0", "last-variance": "1",
+                "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "optima": {"activation": "relu", "weights": "uniform", "starts": "100", "nodes": "1", "search": "power", "shift": "1", "rate": "0.5",
                "iterations": "5000", "settle": "1e-9", "merge": "0.05", "step": "0.1", "directions": "8", "push": "0.05",
                "pushes": "8", "samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0",
@@ -70,6 +74,8 @@ OTHERS = {
     "dynamics": "times compare matrix q0 trajectory basis embed report data labels image strict pairs augment anchors positives "
                 "negatives json progress",
     "learnability": "kernel-matrix input-scale trains target out report data labels image strict json progress",
+    "regress": "targets test test-targets test-labels kernel-matrix test-kernel test-diagonal centre from-zero variance data labels "
+               "image strict input-scale init json progress",
     "optima": "alpha ball data labels image strict augment anchors positives out report json progress",
     "data": "data labels image strict out labels-out yes json progress",
     "version": "json progress",

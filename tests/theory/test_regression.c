@@ -4,6 +4,7 @@
 
 #include <eigenpair/lee.h>
 #include <eigenpair/powerlaw.h>
+#include <eigenpair/regress.h>
 #include <eigenpair/regression.h>
 #include <string.h>
 
@@ -228,10 +229,75 @@ static void lee(void **state) {
   for (int i = 0; i < 3; i++) ep_mat_free((ep_mat *[]){&X, &Y, &T}[i]);
 }
 
+/* every way of `regress` on two outputs, in shapes that do not go together */
+static void shapes(void **state) {
+  (void)state;
+  ep_mat X = random_mat(EP_DOUBLE, N, 5, 1), Y = random_mat(EP_DOUBLE, N, Z, 2);
+  ep_mat T = random_mat(EP_DOUBLE, M, 5, 3), F, K, J;
+  const ep_net_config c = network("tanh", 7, 2, Z), one = network("tanh", 7, 2, 1);
+  ep_net net, narrow;
+  ep_regress_result r;
+  double v[M * Z];
+  CHECK_OK(ep_net_start(&net, &c, 5, 1, EP_DOUBLE));
+  CHECK_OK(ep_net_start(&narrow, &one, 5, 1, EP_DOUBLE));
+  CHECK_OK(ep_mat_new(&F, EP_DOUBLE, M, Z));
+  CHECK_OK(ep_mat_new(&K, EP_DOUBLE, N * Z, M * Z));
+  CHECK_OK(ep_mat_new(&J, EP_DOUBLE, N, M));
+  ep_regress_kernel k = {.X = &X, .T = &T, .net = &net};
+  ep_regress_config ridge = {.ridge = 1, .time = 1}, bad = {.ridge = -1, .time = 1};
+  CHECK_OK(ep_regress(&r, &F, v, &k, &Y, &ridge));
+  assert_true(r.order == N * Z && r.rank == N * Z && v[0] > 0 && v[0] != v[1]);
+  CHECK_STATUS(ep_regress(&r, &F, v, &k, &Y, &bad), EP_ERR_ARG);
+  ridge.method = EP_REGRESS_FLOW;
+  CHECK_STATUS(ep_regress(&r, &F, v, &k, &Y, &ridge), EP_ERR_ARG);
+  CHECK_STATUS(ep_regress(&r, &F, NULL, &k, &T, &ridge), EP_ERR_SHAPE);
+  k.net = &narrow;
+  CHECK_STATUS(ep_regress(&r, &F, NULL, &k, &Y, &ridge), EP_ERR_SHAPE);
+  k.net = NULL;
+  ridge.method = EP_REGRESS_DESCENT;
+  CHECK_STATUS(ep_regress(&r, &F, NULL, &k, &Y, &ridge), EP_ERR_ARG);
+  /* the joint kernel: its mean over outputs is the trace */
+  CHECK_OK(ep_ntk_joint(&K, &net, &X, &T, 1e9));
+  CHECK_OK(ep_ntk_empirical(&J, &net, &X, &T, EP_TRACE, 1e9));
+  for (int i = 0; i < N; i++)
+    for (int j = 0; j < M; j++)
+      CHECK_NEAR(0.5 * (*ep_d(&K, 2 * i, 2 * j) + *ep_d(&K, 2 * i + 1, 2 * j + 1)), *ep_d(&J, i, j),
+                 1e-13);
+  CHECK_STATUS(ep_ntk_joint(&J, &net, &X, &T, 1e9), EP_ERR_SHAPE);
+  ep_net_free(&net);
+  ep_net_free(&narrow);
+  for (int i = 0; i < 6; i++) ep_mat_free((ep_mat *[]){&X, &Y, &T, &F, &K, &J}[i]);
+}
+
+/* ridge, flow and descent of one network, and the flow at infinite width with its variance */
+static ep_status regressions(const ep_mat *X, const ep_mat *Y) {
+  const ep_net_config c = network("relu", 5, 2, 1);
+  ep_analytic a = {.depth = 1, .input_scale = 1};
+  double v[8], f[8];
+  const ep_mat F = ep_mat_view(EP_DOUBLE, 8, 1, f);
+  ep_regress_result r;
+  ep_net net;
+  ep_options_default(ep_analytic_options, &a.config);
+  EP_TRY(ep_activation_parse(&a.phi, "erf"));
+  EP_TRY(ep_net_start(&net, &c, X->cols, 7, EP_DOUBLE));
+  const ep_regress_kernel finite = {.X = X, .T = X, .net = &net};
+  const ep_regress_kernel wide = {.X = X, .T = X, .analytic = &a, .kind = EP_NTK};
+  ep_status st = EP_OK;
+  for (int method = 0; !st && method < 3; method++) {
+    const ep_regress_config how = {
+        .method = (ep_regress_method)method, .ridge = method == 0, .time = 1, .epochs = 2};
+    st = ep_regress(&r, &F, method ? NULL : v, &finite, Y, &how);
+    if (!st && method == 1) st = ep_regress(&r, &F, v, &wide, Y, &how);
+  }
+  ep_net_free(&net);
+  return st;
+}
+
 static ep_status all_of_it(const ep_mat *X, const ep_mat *Y) {
   const ep_net_config c = network("relu", 5, 2, 1);
   ep_lee_run run;
   EP_TRY(ep_lee_follow(&run, &c, X, Y, X, 0.5, 16, 7));
+  EP_TRY(regressions(X, Y));
   double variance[8];
   ep_mat K, mean;
   EP_TRY(ep_mat_new(&K, EP_DOUBLE, 8, 8));
@@ -271,7 +337,8 @@ static void out_of_memory(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(ridges),        cmocka_unit_test(posterior), cmocka_unit_test(trained),
-      cmocka_unit_test(steps_by_hand), cmocka_unit_test(lee),       cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(steps_by_hand), cmocka_unit_test(lee),       cmocka_unit_test(shapes),
+      cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

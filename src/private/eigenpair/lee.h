@@ -10,6 +10,9 @@ typedef struct ep_supervised ep_supervised; /* opaque; owned by the caller; borr
  * random function of the start away. */
 ep_status ep_supervised_new(ep_supervised **out, const ep_net_config *config, const ep_mat *X,
                             const ep_mat *Y, bool centred, uint64_t seed);
+/* The same from a network that is there; it is copied. */
+ep_status ep_supervised_from(ep_supervised **out, const ep_net *start, const ep_mat *X,
+                             const ep_mat *Y, bool centred);
 void ep_supervised_free(ep_supervised *d); /* NULL is fine */
 /* theta <- theta - rate dL/dtheta, so many times; *loss: before the last of them. Stops early, with *loss above `limit`
  * (or no number), once it is that large. */

@@ -6,7 +6,7 @@
  *   new points      f(x; t) = f_0(x) + K(x, X) c(t),   c(t) = K^{-1} (I - e^{-eta K t}) (Y - f_0(X))
  *
  * and K^{-1}(..) at t = infinity is ridgeless regression. One eigendecomposition serves every t and every ridge. */
-#include <eigenpair/matrix.h>
+#include <eigenpair/kernel.h>
 
 typedef struct ep_squared ep_squared; /* opaque; owned by the caller */
 
@@ -28,3 +28,8 @@ ep_status ep_squared_coefficients(const ep_mat *C, const ep_squared *s, const ep
                                   const ep_mat *Y, double rate, double t, int steps);
 /* C (n x Z) = (K + ridge)^{-1} Y; without a ridge the pseudo-inverse. */
 ep_status ep_squared_ridge(const ep_mat *C, const ep_squared *s, const ep_mat *Y, double ridge);
+
+/* K (nZ x mZ): the tangent kernel of all outputs of a network, rows (x, i), columns (y, j), which is what the kernel
+ * machine of a network with Z outputs takes. Y NULL: X itself; then K is exactly symmetric. */
+ep_status ep_ntk_joint(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
+                       double memory);
