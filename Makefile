@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 EP    = build/release/eigenpair
 
-.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install bench bench-peers format check-format \
+.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python bench bench-peers format check-format \
         check-layers check fuzz docs clean
 
 all: build
@@ -12,6 +12,7 @@ help:
 	@echo "make test          set up, build, run all tests"
 	@echo "make build         the program at $(EP)"
 	@echo "make install       program, library, headers, pkg-config file, man pages (PREFIX=/usr/local)"
+	@echo "make python        the Python module: build/eigenpair-*.whl"
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -66,6 +67,10 @@ docs: build
 
 install: build
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+# the wheel build/eigenpair-*.whl, with Debian's packages alone
+python: build
+	@tools/wheel.sh build/release
 
 bench: build
 	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet

@@ -74,6 +74,19 @@ typedef struct {
 /* `default_pairs` ("triplet" or "positives") is used when the config leaves --pairs open. */
 ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
                          const char *default_pairs, const ep_run_config *run);
+/* The same from arrays that the caller lends; they stay in place as long as the points do. Whatever the type, the points
+ * are those of a file with this array: unsigned bytes are pixels, (n, h, w) and (n, c, h, w) images.
+ *   draw   X in the place of --data
+ *   pair   ready pairs, row by row: anchors, so many arrays of positives, negatives the rest
+ *   group  rows with the same number are views of one thing (ep_pairs_group) */
+ep_status ep_points_draw(ep_points *out, const ep_array *X, const ep_data_config *data,
+                         const ep_pair_config *pairs, const char *default_pairs,
+                         const ep_run_config *run);
+ep_status ep_points_pair(ep_points *out, const ep_array *arrays, int count, int positives,
+                         const ep_data_config *data, const ep_run_config *run);
+ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,
+                          const ep_data_config *data, const ep_pair_config *pairs,
+                          const char *default_pairs, const ep_run_config *run);
 void ep_points_free(ep_points *p);
 /* Points in memory that the caller lends: rows of X are anchors, and positives where pairs.partner says so. Nothing is
  * copied; pairs is taken over. */

@@ -35,6 +35,12 @@ ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text);
  * drawn at random with the seed. Points: N (1 + positives). */
 ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed);
 
+/* Points 0 .. n-1 in groups: the first point of a group is its anchor, the others are its positives, its negatives
+ * (plan->negatives of them) anchors of other groups, drawn at random with the seed. group[i]: any number. Groups are
+ * numbered in the order of their first points. plan->positives is not used: a group has what it has. */
+ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points,
+                         const ep_pair_plan *plan, long seed);
+
 /* The pairs of some anchors, with points renumbered 0, 1, ..; point[i] (room for pairs->points) gets the
  * old number of new point i. `place` is scratch of pairs->points entries, all -1 before and after. */
 ep_status ep_pairs_batch(ep_pairs *out, ptrdiff_t *point, const ep_pairs *pairs,

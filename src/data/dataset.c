@@ -349,11 +349,18 @@ static ep_status open_synthetic(ep_rows **rows, int **labels, const char *name,
   return draw(*rows, *labels, config->samples, run->seed); /* sets of a fixed size */
 }
 
+static ep_status set_image(ep_rows *rows, const ep_data_config *config) {
+  ep_image_shape shape;
+  if (!config->image[0]) return EP_OK;
+  EP_TRY(ep_image_shape_parse(&shape, config->image, ep_rows_length(rows)));
+  ep_rows_set_shape(rows, shape);
+  return EP_OK;
+}
+
 static ep_status open_any(ep_rows **rows, int **labels, const ep_data_config *config,
                           const ep_run_config *run) {
   int which = 0;
   const char *parameters = NULL;
-  ep_image_shape shape;
   const bool made =
       !is_there(config->data) && !is_pattern(config->data) &&
       ep_options_name(&which, &parameters, "data", config->data, ep_synthetic_name) == EP_OK;
@@ -364,10 +371,17 @@ static ep_status open_any(ep_rows **rows, int **labels, const ep_data_config *co
     EP_TRY(draw(*rows, *labels, config->samples, run->seed));
   }
   char folder[1024];
-  if (!config->image[0] || is_images(folder, &parameters, config->data)) return EP_OK;
-  EP_TRY(ep_image_shape_parse(&shape, config->image, ep_rows_length(*rows)));
-  ep_rows_set_shape(*rows, shape);
-  return EP_OK;
+  return is_images(folder, &parameters, config->data) ? EP_OK : set_image(*rows, config);
+}
+
+ep_status ep_rows_open_array(ep_rows **rows, const ep_array *X, const ep_data_config *config,
+                             const ep_run_config *run) {
+  static const char *const name = "X";
+  EP_TRY(ep_rows_lend(rows, X, &name, 1));
+  ep_status st = draw(*rows, NULL, config->samples, run->seed);
+  if (!st) st = set_image(*rows, config);
+  if (st) ep_rows_free(*rows), *rows = NULL;
+  return st;
 }
 
 ep_status ep_rows_open(ep_rows **rows, int **labels, const ep_data_config *config,

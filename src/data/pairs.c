@@ -4,6 +4,7 @@
 #include <eigenpair/pairs.h>
 #include <eigenpair/random.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 ep_status ep_pairs_new(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t points, ptrdiff_t count,
@@ -76,6 +77,72 @@ ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *pl
     }
   }
   return EP_OK;
+}
+
+/* ---- groups of points that are there */
+
+typedef struct {
+  ptrdiff_t group, point;
+} member;
+
+static int by_group(const void *a, const void *b) {
+  const member *x = a, *y = b;
+  if (x->group != y->group) return x->group < y->group ? -1 : 1;
+  return (x->point > y->point) - (x->point < y->point);
+}
+
+static int by_point(const void *a, const void *b) {
+  const member *x = a, *y = b;
+  return (x->point > y->point) - (x->point < y->point);
+}
+
+/* all (n): members, group by group; first (n): where a group begins in `all`, by the order of first points */
+static ptrdiff_t sort_groups(member *all, member *first, const ptrdiff_t *group, ptrdiff_t n) {
+  ptrdiff_t groups = 0;
+  for (ptrdiff_t i = 0; i < n; i++) all[i] = (member){group[i], i};
+  qsort(all, (size_t)n, sizeof *all, by_group);
+  for (ptrdiff_t i = 0; i < n; i++)
+    if (i == 0 || all[i].group != all[i - 1].group) first[groups++] = (member){i, all[i].point};
+  qsort(first, (size_t)groups, sizeof *first, by_point);
+  return groups;
+}
+
+static void add_group(ep_pairs *out, ptrdiff_t g, const member *all, const member *first,
+                      ptrdiff_t n, int negatives, long seed) {
+  ep_random r = ep_random_new((uint64_t)seed, EP_STREAM_NEGATIVE, (uint32_t)g);
+  ptrdiff_t at = out->start[g];
+  out->anchor[g] = first[g].point;
+  for (ptrdiff_t i = first[g].group + 1; i < n && all[i].group == all[i - 1].group; i++, at++)
+    out->partner[at] = all[i].point, out->sign[at] = 1;
+  for (int q = 0; q < negatives; q++, at++) {
+    const ptrdiff_t other = (ptrdiff_t)ep_random_below(&r, out->anchors - 1);
+    out->partner[at] = first[other + (other >= g)].point, out->sign[at] = -1;
+  }
+  out->start[g + 1] = at;
+}
+
+static ep_status group_points(ep_work *work, ep_pairs *out, const ptrdiff_t *group, ptrdiff_t n,
+                              const ep_pair_plan *plan, long seed) {
+  member *all, *first;
+  EP_TRY(ep_work_get(work, &all, n, sizeof *all));
+  EP_TRY(ep_work_get(work, &first, n, sizeof *first));
+  const ptrdiff_t groups = sort_groups(all, first, group, n);
+  EP_CHECK(groups < n, EP_ERR_INPUT,
+           "no group has two rows: rows of one group are views of one thing");
+  EP_CHECK(groups >= 2 || plan->negatives == 0, EP_ERR_INPUT,
+           "negatives are drawn from the other groups, but there is only one group");
+  EP_TRY(ep_pairs_new(out, groups, n, n - groups + groups * plan->negatives, plan->all_others));
+  for (ptrdiff_t g = 0; g < groups; g++) add_group(out, g, all, first, n, plan->negatives, seed);
+  return EP_OK;
+}
+
+ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points,
+                         const ep_pair_plan *plan, long seed) {
+  ep_work work = {0};
+  *out = (ep_pairs){0};
+  const ep_status st = group_points(&work, out, group, points, plan, seed);
+  ep_work_free(&work);
+  return st;
 }
 
 static ptrdiff_t renumber(ptrdiff_t *point, ptrdiff_t *place, ptrdiff_t *used, ptrdiff_t p) {

@@ -68,17 +68,25 @@ static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config 
   return settle(out, rows, ep_rows_count(*rows), &chain, run);
 }
 
-static ep_status draw(ep_points *out, const ep_data_config *data, const ep_pair_config *config,
-                      const char *default_pairs, const ep_run_config *run) {
-  ep_rows *rows;
-  int *labels;
-  ep_pair_plan plan;
-  EP_TRY(ep_pair_plan_parse(&plan, config->pairs[0] ? config->pairs : default_pairs));
+static ep_status read_plan(ep_pair_plan *plan, const ep_pair_config *config,
+                           const char *default_pairs) {
+  EP_TRY(ep_pair_plan_parse(plan, config->pairs[0] ? config->pairs : default_pairs));
   EP_CHECK(config->views == 0 || !config->pairs[0], EP_ERR_ARG,
            "give --pairs or --views, not both: --views R is R - 1 positives a point");
   EP_CHECK(config->views != 1, EP_ERR_ARG, "--views 1 makes no pair: two views at least");
-  if (config->views > 0) plan.positives = (int)config->views - 1;
-  EP_TRY(ep_rows_open(&rows, &labels, data, run));
+  if (config->views > 0) plan->positives = (int)config->views - 1;
+  return EP_OK;
+}
+
+/* of --data, or of the array X that the caller lends in its place */
+static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *data,
+                      const ep_pair_config *config, const char *default_pairs,
+                      const ep_run_config *run) {
+  ep_rows *rows;
+  int *labels = NULL;
+  ep_pair_plan plan;
+  EP_TRY(read_plan(&plan, config, default_pairs));
+  EP_TRY(X ? ep_rows_open_array(&rows, X, data, run) : ep_rows_open(&rows, &labels, data, run));
   const ep_status st = draw_from(out, &rows, data, config, &plan, run);
   ep_rows_free(rows);
   ep_labels_free(labels);
@@ -176,7 +184,76 @@ ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pa
   *out = (ep_points){0};
   const bool from_files = pairs->anchors[0] || pairs->positives[0] || pairs->negatives[0];
   const ep_status st =
-      from_files ? ready(out, data, pairs, run) : draw(out, data, pairs, default_pairs, run);
+      from_files ? ready(out, data, pairs, run) : draw(out, NULL, data, pairs, default_pairs, run);
+  if (st) ep_points_free(out);
+  return st;
+}
+
+/* ---- points that the caller has in memory */
+
+ep_status ep_points_draw(ep_points *out, const ep_array *X, const ep_data_config *data,
+                         const ep_pair_config *pairs, const char *default_pairs,
+                         const ep_run_config *run) {
+  *out = (ep_points){0};
+  const ep_status st = draw(out, X, data, pairs, default_pairs, run);
+  if (st) ep_points_free(out);
+  return st;
+}
+
+static ep_status pair_arrays(ep_points *out, pair_files *f, const ep_array *arrays,
+                             const ep_data_config *data, const ep_run_config *run) {
+  ep_rows *rows;
+  for (int i = 0; i < f->count; i++) {
+    f->list[i] = f->path[i];
+    snprintf(f->path[i], sizeof f->path[i], "%s",
+             i == 0              ? "anchors"
+             : i <= f->positives ? "positives"
+                                 : "negatives");
+  }
+  EP_TRY(ep_rows_lend(&rows, arrays, f->list, f->count));
+  const ep_status st = use_files(out, &rows, f, data, run);
+  ep_rows_free(rows);
+  return st;
+}
+
+ep_status ep_points_pair(ep_points *out, const ep_array *arrays, int count, int positives,
+                         const ep_data_config *data, const ep_run_config *run) {
+  *out = (ep_points){.unit = strcmp(data->scale, "unit") == 0};
+  EP_CHECK(count >= 2 && count <= MOST_FILES && positives >= 1 && positives < count, EP_ERR_ARG,
+           "ready pairs are anchors, 1 or more positives, and negatives: at most %d in all",
+           MOST_FILES);
+  pair_files *f = ep_alloc(1, sizeof *f);
+  EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of arrays");
+  f->count = count, f->positives = positives;
+  const ep_status st = pair_arrays(out, f, arrays, data, run);
+  ep_release(f);
+  if (st) ep_points_free(out);
+  return st;
+}
+
+/* every row is a point as it is; its pairs are those of its group */
+static ep_status group_rows(ep_points *out, ep_rows **rows, const ptrdiff_t *group,
+                            const ep_pair_plan *plan, const ep_data_config *data,
+                            const ep_run_config *run) {
+  out->shape = ep_rows_shape(*rows);
+  out->unit = ep_scale_is_unit(data, out->shape);
+  EP_TRY(ep_pairs_group(&out->pairs, group, ep_rows_count(*rows), plan, run->seed));
+  return settle(out, rows, ep_rows_count(*rows), NULL, run);
+}
+
+ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,
+                          const ep_data_config *data, const ep_pair_config *pairs,
+                          const char *default_pairs, const ep_run_config *run) {
+  ep_rows *rows;
+  ep_pair_plan plan;
+  *out = (ep_points){0};
+  EP_CHECK(!pairs->augment[0] && pairs->views == 0 && data->samples == 0, EP_ERR_ARG,
+           "--augment, --views and --samples do not go with groups: the rows of a group are the "
+           "views of one thing");
+  EP_TRY(read_plan(&plan, pairs, default_pairs));
+  EP_TRY(ep_rows_open_array(&rows, X, data, run));
+  const ep_status st = group_rows(out, &rows, group, &plan, data, run);
+  ep_rows_free(rows);
   if (st) ep_points_free(out);
   return st;
 }

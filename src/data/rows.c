@@ -155,6 +155,26 @@ ep_status ep_rows_of_matrix(ep_rows **out, ep_mat *X, const char *name) {
   return of_parts(out, NULL, X, name);
 }
 
+static ep_status lend(ep_rows *r, const ep_array *arrays, const char *const *names) {
+  for (int i = 0; i < r->parts; i++) {
+    part *p = &r->part[i];
+    snprintf(p->name, sizeof p->name, "%s", names[i]);
+    EP_CHECK(arrays[i].ndim >= 1 && ep_array_count(&arrays[i]) > 0, EP_ERR_INPUT,
+             "%s: holds no points", p->name);
+    p->array = arrays[i];
+    p->array.owner = NULL;
+    p->rows = p->array.shape[0];
+  }
+  return arrange(r);
+}
+
+ep_status ep_rows_lend(ep_rows **out, const ep_array *arrays, const char *const *names, int count) {
+  EP_TRY(new_rows(out, count));
+  const ep_status st = lend(*out, arrays, names);
+  if (st) ep_rows_free(*out), *out = NULL;
+  return st;
+}
+
 void ep_rows_draw(ep_rows *r, ptrdiff_t *drawn, ptrdiff_t count) {
   r->drawn = drawn;
   r->count = count;

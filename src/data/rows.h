@@ -13,6 +13,11 @@ ep_status ep_rows_stack(ep_rows **out, const char *const *paths, int count);
 /* An array or a matrix in memory (taken over); then, if wanted, a part of it, and that rows are images. */
 ep_status ep_rows_of_array(ep_rows **out, ep_array *a, const char *name);
 ep_status ep_rows_of_matrix(ep_rows **out, ep_mat *X, const char *name);
+/* Arrays that the caller lends, one below the other; they stay in place as long as the rows do. */
+ep_status ep_rows_lend(ep_rows **out, const ep_array *arrays, const char *const *names, int count);
+/* One array that the caller lends, in the place of --data: --samples and --image hold. */
+ep_status ep_rows_open_array(ep_rows **out, const ep_array *X, const ep_data_config *config,
+                             const ep_run_config *run);
 void ep_rows_draw(ep_rows *rows, ptrdiff_t *drawn, ptrdiff_t count); /* taken over; of ep_alloc */
 void ep_rows_set_shape(ep_rows *rows, ep_image_shape shape);
 void ep_rows_free(ep_rows *rows); /* NULL is fine */

@@ -126,7 +126,9 @@ static ep_status read_as(ep_term *out, const ep_term_source *from, const ep_map_
   const ep_status st = ep_sections_new(&out->map, kind, &kernel, from->psi, &X, shared);
   if (!shared) ep_mat_free(&X);
   EP_TRY(st);
-  EP_TRY(ep_term_matrix(&out->C, from, coefficients(kind)));
+  ep_term_source stored = *from;
+  if (kind == &ep_map_kappa) stored.prec = EP_DOUBLE; /* as the closed form left them */
+  EP_TRY(ep_term_matrix(&out->C, &stored, coefficients(kind)));
   EP_CHECK(out->C.rows == out->map->count, EP_ERR_SHAPE,
            "%s: X and Y have different numbers of rows", from->path);
   out->outputs = out->C.cols;

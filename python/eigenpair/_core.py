@@ -1,0 +1,295 @@
+"""The door to the C library: loading it, calling it, its errors, its runs, arrays of ours as its matrices."""
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+import threading
+import warnings
+import weakref
+from typing import Any, Callable, Optional
+
+import numpy as np
+
+
+def _load() -> Any:
+    """The extension. OpenMP reads how long its threads spin when it is loaded: briefly, unless the environment says."""
+    words = ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")
+    quiet = not any(w in os.environ for w in words)
+    if quiet:
+        os.environ["GOMP_SPINCOUNT"] = "2000"
+    try:
+        from eigenpair import _library
+    finally:
+        if quiet:
+            del os.environ["GOMP_SPINCOUNT"]
+    return _library
+
+
+_library = _load()
+ffi, lib = _library.ffi, _library.lib
+
+# what an option of the program is called here, where the name differs
+PYTHON_NAMES = {"outputs": "n_components", "seed": "random_state", "image": "image_shape"}
+
+
+class ConvergenceWarning(UserWarning):
+    """A fit diverged, or a probe did not converge within its iterations."""
+
+
+class NumericalError(ArithmeticError):
+    """A numerical routine failed: the data are too large, or a matrix is not what it has to be."""
+
+
+def text_of(pointer: Any) -> str:
+    return ffi.string(pointer).decode("utf-8", "replace") if pointer else ""
+
+
+def _in_python(message: str) -> str:
+    """--input-scale in a message of the library is input_scale here."""
+    def name(match: re.Match[str]) -> str:
+        word = match[1].replace("-", "_")
+        return PYTHON_NAMES.get(word, word)
+
+    return re.sub(r"(?<![\w-])--([a-z][a-z-]*)", name, message)
+
+
+def _error(status: int, message: str) -> BaseException:
+    message = _in_python(message)
+    if status == lib.EP_ERR_NOMEM:
+        return MemoryError(message)
+    if status == lib.EP_ERR_NUMERIC:
+        return NumericalError(message)
+    if status == lib.EP_ERR_IO:
+        return OSError(message)
+    if status == lib.EP_ERR_INTERRUPTED:
+        return KeyboardInterrupt(message)
+    return ValueError(message)
+
+
+class CallError(Exception):
+    """A status of the library, on its way from the thread that worked."""
+
+    def __init__(self, status: int, message: str):
+        super().__init__(message)
+        self.status, self.message = status, message
+
+
+def check(status: int) -> None:
+    """Within work (see `work`): raises what the library says."""
+    if status:
+        raise CallError(status, text_of(lib.ep_last_error()))
+
+
+# ---- runs
+
+class Progress:
+    """Hears how far the library is; shows it with tqdm where that is there."""
+
+    def __init__(self, verbose: bool):
+        self.bar: Any = None
+        self.what = ""
+        self.make: Any = None
+        if verbose:
+            try:
+                from tqdm.auto import tqdm
+                self.make = tqdm
+            except ImportError:
+                self.make = _PlainBar
+
+    def __call__(self, what: str, done: float, total: float) -> None:
+        if self.make is None:
+            return
+        if self.bar is None or what != self.what:
+            self.close()
+            self.what, self.bar = what, self.make(total=total or None, desc=what, unit="")
+        self.bar.update(done - self.bar.n)
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+        self.bar = None
+
+
+class _PlainBar:
+    """A line on standard error at most every half second, where there is no tqdm."""
+
+    def __init__(self, total: Optional[float], desc: str, unit: str):
+        self.total, self.desc, self.n, self.last = total, desc, 0.0, 0.0
+
+    def update(self, more: float) -> None:
+        import time
+        self.n += more
+        if time.monotonic() - self.last > 0.5:
+            self.last = time.monotonic()
+            print(f"{self.desc}: {self.n:g}" + (f" of {self.total:g}" if self.total else ""), file=sys.stderr)
+
+    def close(self) -> None:
+        pass
+
+
+@ffi.def_extern(name="eigenpair_progress")
+def _progress(user: Any, what: Any, done: float, total: float) -> None:
+    ffi.from_handle(user)(text_of(what), done, total)
+
+
+def work(function: Callable[[Any], Any], config: Any = None, verbose: bool = False) -> Any:
+    """function(run) in a thread of its own, which enters a run with this ep_run_config; raises what went wrong.
+
+    The interpreter's lock is free while the library works, and the caller's thread only waits: so Ctrl-C asks the work to
+    stop at once, and the caller never has a team of OpenMP threads, which a process that it forks could not use."""
+    stop = ffi.new("int *")
+    outcome: dict[str, Any] = {}
+    progress = Progress(verbose)
+
+    def body() -> None:
+        run = ffi.new("ep_run **")
+        try:
+            check(lib.ep_run_new(run, config if config is not None else ffi.NULL))
+            handle = ffi.new_handle(progress)
+            hooks = ffi.new("ep_run_hooks *", {"stop": stop})
+            if verbose:
+                hooks.progress, hooks.user = lib.eigenpair_progress, handle
+            lib.ep_run_set_hooks(run[0], hooks)
+            scope = ffi.new("ep_run_scope *", lib.ep_run_enter(run[0]))
+            try:
+                outcome["value"] = function(run[0])
+            finally:
+                lib.ep_run_leave(scope)
+        except BaseException as e:  # it is raised again in the caller's thread
+            outcome["error"] = e
+        finally:
+            progress.close()
+            lib.ep_run_free(run[0])
+
+    interrupted = _wait(body, stop)
+    error = outcome.get("error")
+    if isinstance(error, CallError):
+        raise _error(error.status, error.message) from None
+    if error is not None:
+        raise error
+    if interrupted is not None:  # it was done before it could stop
+        raise interrupted
+    return outcome["value"]
+
+
+def _wait(body: Callable[[], None], stop: Any) -> Optional[KeyboardInterrupt]:
+    """body() in another thread, to its end. Ctrl-C sets *stop, on which the library comes to an end by itself."""
+    done = threading.Event()  # Thread.join takes a thread for ended when it is interrupted (Python 3.10 to 3.12)
+
+    def whole() -> None:
+        try:
+            body()
+        finally:
+            done.set()
+
+    interrupted = None
+    threading.Thread(target=whole, name="eigenpair", daemon=True).start()
+    while not done.is_set():
+        try:
+            done.wait()
+        except KeyboardInterrupt as e:
+            stop[0], interrupted = 1, e
+    return interrupted
+
+
+# ---- arrays
+
+DTYPES = {"float32": "EP_F32", "float64": "EP_F64", "uint8": "EP_U8", "int32": "EP_I32", "int64": "EP_I64"}
+
+
+def as_numpy(X: Any, name: str = "X") -> np.ndarray:
+    """Any array-like (NumPy, memory map, DLPack, pandas, nested lists) as an ndarray, not copied where it is one."""
+    if type(X).__module__.split(".")[0] == "scipy" or hasattr(X, "tocsr"):
+        if hasattr(X, "toarray"):
+            raise TypeError(f"{name} is a sparse matrix, but dense data is required. Use X.toarray() to convert it")
+    if not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
+        X = np.from_dlpack(X)
+    return np.asarray(X)
+
+
+def points(X: Any, name: str = "X", least: int = 1) -> np.ndarray:
+    """Rows of numbers, C-contiguous, float32, float64 or uint8 (pixels); other types are converted to float64 once."""
+    X = as_numpy(X, name)
+    if X.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: {name} has type {X.dtype}")
+    if X.dtype.kind in "OUSV":
+        X = X.astype(np.float64)
+    if X.ndim == 0 or X.ndim == 1:
+        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: {name} has shape {X.shape}. Reshape your data "
+                         "with X.reshape(-1, 1) if it has one feature, or X.reshape(1, -1) if it is one sample")
+    if X.ndim > 4:
+        raise ValueError(f"{name} has {X.ndim} dimensions: rows are vectors (n, d) or images (n, h, w), (n, c, h, w)")
+    if X.shape[0] < least:
+        raise ValueError(f"Found array with {X.shape[0]} sample(s) (shape={X.shape}) while a minimum of {least} is "
+                         f"required: n_samples = {X.shape[0]}")
+    if 0 in X.shape[1:]:
+        raise ValueError(f"Found array with 0 feature(s) (shape={X.shape}) while a minimum of 1 is required.")
+    if X.dtype.name not in ("float32", "float64", "uint8"):
+        X = X.astype(np.float32 if X.dtype == np.float16 else np.float64)
+    X = np.ascontiguousarray(X.astype(X.dtype.newbyteorder("="), copy=False))
+    return X
+
+
+def finite(X: np.ndarray, name: str = "X") -> np.ndarray:
+    if X.dtype.kind == "f" and not np.isfinite(np.sum(X)):  # a sum may overflow without any such entry
+        bad = ~np.isfinite(X)
+        if bad.any():
+            place = tuple(int(i) for i in np.argwhere(bad)[0])
+            what = "NaN" if np.isnan(X[place]) else "infinity"
+            raise ValueError(f"{name} contains {what} (first at {place}): NaN and inf are not allowed")
+    return X
+
+
+def matrix(X: np.ndarray) -> Any:
+    """An ep_mat that views X (float32 or float64, C-contiguous, any number of dimensions behind the first)."""
+    precision = lib.EP_SINGLE if X.dtype == np.float32 else lib.EP_DOUBLE
+    columns = int(np.prod(X.shape[1:], dtype=np.int64))
+    view = ffi.new("ep_mat *", lib.ep_mat_view(precision, X.shape[0], columns, ffi.from_buffer(X)))
+    return keep(view, X)
+
+
+def array(X: np.ndarray) -> Any:
+    """An ep_array that views X."""
+    kind = getattr(lib, DTYPES[X.dtype.name])
+    shape = list(X.shape) + [0] * (lib.EP_MAX_DIMS - X.ndim)
+    out = ffi.new("ep_array *", {"dtype": kind, "ndim": X.ndim, "shape": shape,
+                                 "data": ffi.cast("const unsigned char *", ffi.from_buffer(X))})
+    return keep(out, X)
+
+
+_kept: Any = weakref.WeakKeyDictionary()
+
+
+def keep(pointer: Any, *owners: Any) -> Any:
+    """`pointer`, with what it points to kept alive as long as it is."""
+    _kept[pointer] = owners
+    return pointer
+
+
+def array_of(mat: Any) -> np.ndarray:
+    """A copy of what an ep_mat holds."""
+    kind = np.float32 if mat.prec == lib.EP_SINGLE else np.float64
+    if mat.rows == 0 or mat.cols == 0:
+        return np.zeros((mat.rows, mat.cols), kind)
+    size = np.dtype(kind).itemsize
+    raw = np.frombuffer(ffi.buffer(mat.data, mat.rows * mat.ld * size - (mat.ld - mat.cols) * size), kind)
+    return np.array(np.lib.stride_tricks.as_strided(raw, (mat.rows, mat.cols), (mat.ld * size, size)))
+
+
+def json_of(pointer: Any) -> Any:
+    """A json_t as Python's own; None for NULL."""
+    if not pointer:
+        return None
+    words = lib.json_dumps(pointer, 17 << 11)  # JSON_REAL_PRECISION(17)
+    if not words:
+        raise MemoryError("no memory for a result as JSON")
+    try:
+        return json.loads(text_of(words))
+    finally:
+        lib.free(words)
+
+
+def warn(message: str) -> None:
+    warnings.warn(_in_python(message), ConvergenceWarning, stacklevel=3)

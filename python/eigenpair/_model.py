@@ -1,0 +1,207 @@
+"""A fitted model, whoever fitted it: what `eigenpair fit` writes and `eigenpair embed` reads."""
+from __future__ import annotations
+
+import errno
+import json
+import os
+import tempfile
+from typing import Any, Optional
+
+import numpy as np
+
+from eigenpair._core import array_of, check, ffi, finite, json_of, lib, matrix, points, text_of, work
+from eigenpair._options import fill
+
+
+def run_config(options: dict[str, Any], precision: Optional[str] = None) -> Any:
+    """An ep_run_config of the options that are the run's."""
+    config = ffi.new("ep_run_config *")
+    given = dict(options)
+    if precision is not None:
+        given["precision"] = precision
+    fill(lib.ep_run_options, config, given)
+    return config
+
+
+def pixels(X: np.ndarray, dtype: Any = None) -> np.ndarray:
+    """Bytes are pixels in [0, 1], as in a file; `dtype` converts once."""
+    if X.dtype == np.uint8:
+        X = (X * (1 / 255.0)).astype(np.float32 if dtype is None else dtype)
+    return np.ascontiguousarray(X if dtype is None else X.astype(dtype, copy=False))
+
+
+class Model:
+    """A map of points that the library owns.
+
+    Get one from `eigenpair.load` or as `model_` of a fitted estimator. It can be pickled and copied.
+
+    Examples
+    --------
+    >>> import numpy as np, eigenpair as ep
+    >>> X = np.random.default_rng(0).normal(size=(40, 5))
+    >>> model = ep.Contrastive(method="pca", n_components=2, width=50).fit(X).model_
+    >>> model.embed(X).shape
+    (40, 2)
+    """
+
+    def __init__(self, pointer: Any, dtype: Any):
+        self._pointer = ffi.gc(pointer, lib.ep_model_free)
+        self.dtype: np.dtype = np.dtype(dtype)  #: in which it embeds
+
+    # ---- what it is
+
+    @property
+    def n_features_in(self) -> int:
+        """Numbers a point."""
+        return int(lib.ep_model_inputs(self._pointer))
+
+    @property
+    def n_components(self) -> int:
+        """Dimensions of the representation."""
+        return int(lib.ep_model_outputs(self._pointer))
+
+    @property
+    def unit(self) -> bool:
+        """Points are put on the unit sphere before they are embedded."""
+        return bool(lib.ep_model_is_unit(self._pointer))
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The settings it was made with, by the program's names."""
+        return json_of(lib.ep_model_config(self._pointer)) or {}
+
+    def __repr__(self) -> str:
+        text = ffi.new(f"char[{lib.EP_DESCRIPTION}]")
+        lib.ep_model_describe(text, self._pointer)
+        return f"<eigenpair model: {' '.join(text_of(text).split())}>"
+
+    # ---- what it does
+
+    def embed(self, X: Any, *, verbose: bool = False, **run: Any) -> np.ndarray:
+        """Embeds points.
+
+        Parameters
+        ----------
+        X : (n, n_features_in), or images (n, h, w), (n, c, h, w)
+        run : threads, memory
+
+        Returns
+        -------
+        (n, n_components), of the type of X (float32 or float64; others: that of the model)
+        """
+        given = points(X)
+        rows = pixels(given.reshape(len(given), -1), self.dtype)
+        if rows.shape[1] != self.n_features_in:
+            raise ValueError(f"X has {rows.shape[1]} features, but the model is expecting {self.n_features_in} features "
+                             "as input")
+        finite(rows)
+        if self.unit:
+            rows = rows.copy() if np.may_share_memory(rows, given) else rows
+        out = np.empty((len(rows), self.n_components), rows.dtype)
+
+        def body(handle: Any) -> None:
+            x, e = matrix(rows), matrix(out)
+            if self.unit:
+                lib.ep_scale_to_unit(x)
+            check(lib.ep_model_embed(handle, e, self._pointer, x))
+
+        work(body, run_config(run), verbose)
+        return out.astype(given.dtype, copy=False) if given.dtype.kind == "f" else out
+
+    # ---- files
+
+    def save(self, path: Any) -> None:
+        """Writes model.npz, as `eigenpair fit` does: whole or not at all."""
+        name = os.fsencode(path)
+        work(lambda run: check(lib.ep_model_save(name, self._pointer)))
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """What stands in its file: V and W (or V1.., X, Y, F, ..), config."""
+        import io
+        with np.load(io.BytesIO(self.to_bytes())) as file:
+            return {name: file[name] for name in file.files}
+
+    def to_bytes(self) -> bytes:
+        """The bytes of its file."""
+        with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
+            path = os.path.join(folder, "model.npz")
+            self.save(path)
+            with open(path, "rb") as file:
+                return file.read()
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"bytes": self.to_bytes(), "dtype": self.dtype.name}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
+            path = os.path.join(folder, "model.npz")
+            with open(path, "wb") as file:
+                file.write(state["bytes"])
+            self.__init__(_read(path, state["dtype"]), state["dtype"])  # type: ignore[misc]
+
+    # ---- the network in it
+
+    @property
+    def net(self) -> Any:
+        """The ep_net in it, the model's own; None where there is none."""
+        net = lib.ep_model_net(self._pointer)
+        return net if net else None
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """V (or V1, V2, ..) and W of its network, copies."""
+        net = self.net
+        if net is None:
+            raise ValueError("this model holds no network")
+        depth = net.shape.depth
+        out = {"V" if depth == 1 else f"V{i + 1}": array_of(net.V[i]) for i in range(depth)}
+        out["W"] = array_of(net.W)
+        return out
+
+
+def _read(path: Any, dtype: Any) -> Any:
+    """-> ep_model *, in this precision."""
+    precision = lib.EP_SINGLE if np.dtype(dtype) == np.float32 else lib.EP_DOUBLE
+    out = ffi.new("ep_model **")
+    name = os.fsencode(path)
+    work(lambda run: check(lib.ep_model_load(out, name, precision)))
+    return out[0]
+
+
+def _stored(path: Any) -> str:
+    """The precision its config names; that of its weights where there is none."""
+    try:
+        with np.load(path) as file:
+            if "config" in file.files:
+                return "float64" if json.loads(file["config"].item()).get("precision") == "double" else "float32"
+            return str(file["W" if "W" in file.files else "Y"].dtype)
+    except Exception:  # the library says better what is wrong with it
+        return "float32"
+
+
+def load(path: Any, dtype: Any = None) -> Model:
+    """Reads model.npz, as `fit` of the program, the library or `save` here wrote it.
+
+    Parameters
+    ----------
+    path : of the file
+    dtype : float32 or float64; None: as it was made
+
+    Returns
+    -------
+    Model
+
+    Examples
+    --------
+    >>> import numpy as np, eigenpair as ep, tempfile, os
+    >>> X = np.random.default_rng(0).normal(size=(40, 5))
+    >>> a = ep.Contrastive(method="pca", n_components=2, width=50).fit(X)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     a.save(os.path.join(folder, "model.npz"))
+    ...     b = ep.load(os.path.join(folder, "model.npz"))
+    >>> bool((b.embed(X) == a.transform(X)).all())
+    True
+    """
+    if not os.path.exists(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    kind = _stored(path) if dtype is None else dtype
+    return Model(_read(path, kind), kind)

@@ -1,0 +1,137 @@
+"""Options as the library's tables have them: names, defaults, ranges, help. Nothing of it is written here a second time."""
+from __future__ import annotations
+
+import difflib
+import inspect
+import numbers
+from typing import Any, Iterable, NamedTuple, Optional
+
+import numpy as np
+
+from eigenpair._core import PYTHON_NAMES, check, lib, text_of
+
+
+class Option(NamedTuple):
+    """A row of a table: `name` here, `field` in the library (the program's flag)."""
+
+    name: str
+    field: str
+    kind: str
+    default: Any
+    low: float
+    high: float
+    choices: tuple[str, ...]
+    help: str
+    group: str
+
+
+KINDS = ("INT", "REAL", "BYTES", "FLAG", "NAME", "TEXT", "LIST")
+
+
+def _default(kind: str, text: str) -> Any:
+    if kind == "FLAG":
+        return False
+    if kind == "INT":
+        return int(float(text))
+    if kind in ("REAL", "BYTES"):
+        return float(text)
+    return text
+
+
+def _choices(row: Any) -> tuple[str, ...]:
+    out: list[str] = []
+    while row.names and row.names(len(out)):
+        out.append(text_of(row.names(len(out))))
+    return tuple(out)
+
+
+def read_table(table: Any, group: str = "") -> list[Option]:
+    """A table of ep_option, ended by a row without a name."""
+    rows, i = [], 0
+    while table[i].name:
+        row, i = table[i], i + 1
+        kind, field = KINDS[row.kind], text_of(row.name)
+        default = _default(kind, text_of(getattr(row, "def")))
+        rows.append(Option(PYTHON_NAMES.get(field, field), field, kind, default, row.lo, row.hi, _choices(row),
+                           text_of(row.help), group))
+    return rows
+
+
+def text_value(option: Option, value: Any) -> str:
+    """A value as the command line would have it; what is of the wrong type is a TypeError."""
+    if option.name == "image_shape" and isinstance(value, (tuple, list)):
+        return "x".join(str(int(v)) for v in value)
+    if option.kind == "FLAG":
+        if not isinstance(value, (bool, np.bool_)):
+            raise TypeError(f"{option.name} is True or False, not {value!r}")
+        return "true" if value else "false"
+    if isinstance(value, str) and value in option.choices:  # auto, for numbers that may be left to the library
+        return value
+    if option.kind in ("INT", "REAL") and not (isinstance(value, numbers.Real) and not isinstance(value, bool)):
+        raise TypeError(f"{option.name} is a {'whole number' if option.kind == 'INT' else 'number'}, not {value!r}")
+    if isinstance(value, numbers.Integral):
+        return str(int(value))
+    if isinstance(value, numbers.Real):
+        return repr(float(value))
+    if option.kind in ("TEXT", "NAME") and isinstance(value, (list, tuple)):
+        return ",".join(str(v) for v in value)
+    if hasattr(value, "__fspath__"):
+        return str(value.__fspath__())
+    if not isinstance(value, str):
+        raise TypeError(f"{option.name} is a text, not {value!r}")
+    return value
+
+
+class Table:
+    """Options of one function or class, of several of the library's tables with their structs."""
+
+    def __init__(self, rows: Iterable[Option], hidden: Iterable[str] = (), defaults: Optional[dict[str, Any]] = None,
+                 own: Optional[dict[str, tuple[Any, str]]] = None):
+        hidden = set(hidden)
+        self.rows = {r.name: r for r in rows if r.field not in hidden}
+        self.defaults = {n: r.default for n, r in self.rows.items()}
+        self.defaults.update(defaults or {})
+        self.own = own or {}
+        self.defaults.update({n: d for n, (d, _) in self.own.items()})
+
+    def parameters(self, first: Iterable[str] = ()) -> list[inspect.Parameter]:
+        names = [*first, *(n for n in self.defaults if n not in set(first))]
+        return [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=self.defaults[n]) for n in names]
+
+    def check_names(self, names: Iterable[str], who: str) -> None:
+        for name in names:
+            if name in self.defaults:
+                continue
+            near = difflib.get_close_matches(name, self.defaults, 1) or \
+                [PYTHON_NAMES[w] for w in difflib.get_close_matches(name, PYTHON_NAMES, 1)]
+            hint = f"; did you mean {near[0]!r}?" if near else ""
+            raise TypeError(f"{who} has no option {name!r}{hint}")
+
+    def document(self) -> str:
+        """The parameters as a docstring has them."""
+        lines: list[str] = []
+        for name, default in self.defaults.items():
+            lines.append(f"{name} : default {default!r}")
+            if name in self.own:
+                lines.append(f"    {self.own[name][1]}")
+                continue
+            row = self.rows[name]
+            more = f" One of: {', '.join(row.choices)}." if row.choices else ""
+            if row.kind in ("INT", "REAL"):
+                more = f" From {row.low:g} to {row.high:g}."
+            lines.append(f"    {row.help}.{more}")
+        return "\n".join(lines)
+
+
+def set_option(table: Any, config: Any, option: Option, value: Any) -> int:
+    """Writes one option into its struct -> status; the message is the library's."""
+    row = lib.ep_options_find(table, option.field.encode())
+    return lib.ep_options_set(row, config, text_value(option, value).encode())
+
+
+def fill(table: Any, config: Any, options: dict[str, Any]) -> None:
+    """Defaults, then what is given and not None, of one table into its struct. Within `work`."""
+    lib.ep_options_default(table, config)
+    for option in read_table(table):
+        if options.get(option.name) is not None:
+            check(set_option(table, config, option, options[option.name]))

@@ -1,0 +1,287 @@
+"""Arrays in and out; what is no array, or a bad one; the process around them."""
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import eigenpair as ep
+
+
+def small(**options):
+    return ep.Contrastive(**{"method": "pca", "n_components": 2, "width": 30, **options})
+
+
+def test_layouts_and_types(X):
+    """Every kind of array gives the bits of its plain copy; the type of the input is kept."""
+    model = small().fit(X)
+    expected = model.transform(X)
+    assert expected.dtype == np.float64 and model.transform(X.astype(np.float32)).dtype == np.float32
+    wide = np.zeros((60, 30))
+    wide[:, ::2][:, :12] = X
+    for same in (np.asfortranarray(X), wide[:, ::2][:, :12], X.tolist(), X.astype(">f8"), X.astype(object)):
+        np.testing.assert_array_equal(small().fit(same).transform(same), expected)
+    whole = np.round(10 * X)
+    np.testing.assert_array_equal(small().fit(whole.astype(np.int32)).transform(whole.astype(np.int8)),
+                                  small().fit(whole).transform(whole))
+
+
+def test_memory_map_and_read_only(X, tmp_path):
+    np.save(tmp_path / "x.npy", X)
+    mapped = np.load(tmp_path / "x.npy", mmap_mode="r")
+    np.testing.assert_array_equal(small(scale="unit").fit(mapped).transform(mapped),
+                                  small(scale="unit").fit(X).transform(X))
+
+
+def test_input_is_left_alone(X):
+    before = X.copy()
+    small(scale="unit").fit(X).transform(X)
+    ep.Contrastive(width=20, epochs=2).fit(X)
+    np.testing.assert_array_equal(X, before)
+
+
+class Capsule:
+    """DLPack, and nothing else."""
+
+    def __init__(self, x):
+        self.x = x
+
+    def __dlpack__(self, stream=None):
+        return self.x.__dlpack__()
+
+    def __dlpack_device__(self):
+        return self.x.__dlpack_device__()
+
+
+def test_dlpack(X):
+    np.testing.assert_array_equal(small().fit(Capsule(X)).transform(Capsule(X)), small().fit(X).transform(X))
+
+
+def with_value(X, value):
+    X = X.copy()
+    X[3, 4] = value
+    return X
+
+
+BAD = {
+    "nan": (lambda X: with_value(X, np.nan), ValueError, r"NaN \(first at \(3, 4\)\)"),
+    "inf": (lambda X: with_value(X, np.inf), ValueError, r"infinity"),
+    "1d": (lambda X: X[0], ValueError, "Expected 2D array"),
+    "0d": (lambda X: 3.0, ValueError, "Expected 2D array"),
+    "5d": (lambda X: X.reshape(60, 1, 1, 3, 4), ValueError, "5 dimensions"),
+    "empty": (lambda X: X[:0], ValueError, "0 sample"),
+    "one": (lambda X: X[:1], ValueError, "1 sample"),
+    "no columns": (lambda X: X[:, :0], ValueError, "0 feature"),
+    "complex": (lambda X: X + 1j, ValueError, "Complex data not supported"),
+    "text": (lambda X: np.full((5, 3), "a"), ValueError, "could not convert"),
+    "objects": (lambda X: np.full((5, 3), object()), TypeError, "float"),
+    "ragged": (lambda X: [[1, 2], [3]], ValueError, ""),
+    "none": (lambda X: None, (ValueError, TypeError), ""),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_arrays(case, X):
+    make, error, message = BAD[case]
+    with pytest.raises(error, match=message):
+        small().fit(make(X))
+    if case != "one":
+        with pytest.raises(error, match=message):
+            small().fit(X).transform(make(X))
+    small().fit(X)
+
+
+def test_sparse(X):
+    sparse = pytest.importorskip("scipy.sparse")
+    with pytest.raises(TypeError, match="sparse"):
+        small().fit(sparse.csr_matrix(X))
+
+
+@pytest.mark.parametrize("options, message", [
+    (dict(n_components=500), "outputs|n_components|500"),
+    (dict(method="whitened", image_shape=(3, 5)), "image_shape 3x5 makes 15 pixels"),
+    (dict(augment="crop"), "crop"),
+    (dict(features="patches:8,3,2"), "patches|image"),
+    (dict(method="pca", track="ntk"), "track"),
+    (dict(pairs="positives", views=3), "pairs or views, not both"),
+    (dict(method="whitened", pairs="triplet"), "views R or pairs positives"),
+    (dict(init={"V": np.zeros((3, 12))}), "W is not there"),
+    (dict(init={"V": np.zeros((3, 12)), "W": np.zeros((4, 2))}), "one width"),
+    (dict(init={"V": np.zeros((3, 12)), "W": np.zeros((3, 2)), "q": 1}), "no q"),
+    (dict(activation="leaky:x"), "leaky"),
+    (dict(memory="1K"), "memory"),
+])
+def test_bad_settings(options, message, X):
+    with pytest.raises((ValueError, MemoryError), match=message):
+        small(**options).fit(X)
+
+
+def test_bad_groups_and_pairs(X):
+    with pytest.raises(ValueError, match="one group a row"):
+        small().fit(X, groups=[1, 2])
+    with pytest.raises(ValueError, match="no group has two rows"):
+        small().fit(X, groups=np.arange(60))
+    with pytest.raises(ValueError, match="do not go with groups"):
+        small(augment="noise:0.1").fit(X, groups=np.arange(60) // 2)
+    with pytest.raises(ValueError, match="row by row"):
+        small().fit_pairs(X[:10], X[:9])
+    with pytest.raises(ValueError, match="need positives"):
+        small().fit_pairs(X[:10], None)
+
+
+def test_files(tmp_path, X):
+    with pytest.raises(FileNotFoundError, match="nosuch.npz"):
+        ep.load(tmp_path / "nosuch.npz")
+    (tmp_path / "bad.npz").write_bytes(b"PK nothing")
+    with pytest.raises(ValueError, match="bad.npz"):
+        ep.load(tmp_path / "bad.npz")
+    with pytest.raises((OSError, ValueError), match="no/such"):
+        small().fit(X).save(tmp_path / "no/such/model.npz")
+
+
+def test_divergence_is_a_warning(X):
+    with pytest.warns(ep.ConvergenceWarning, match="diverged at epoch .*: lower rate"):
+        model = ep.Contrastive(rate=1e12, epochs=50, width=20, loss="spectral").fit(100 * X)
+    assert model.status_ == "diverged" and np.isfinite(model.transform(X)).all()
+
+
+# ---- the process
+
+def run_python(code, **more):
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, **more)
+
+
+def test_import_is_quick():
+    code = "import numpy, time; t = time.process_time(); import eigenpair; print(time.process_time() - t)"
+    assert min(float(run_python(code).stdout) for _ in range(3)) < 0.15
+
+
+def test_threads_do_not_meet(X):
+    """Fits in several threads at once give what they give alone."""
+    seeds = list(range(4))
+    alone = [ep.Contrastive(width=40, epochs=20, random_state=s).fit_transform(X) for s in seeds]
+    found = [None] * 4
+
+    def one(s):
+        found[s] = ep.Contrastive(width=40, epochs=20, random_state=s).fit_transform(X)
+
+    threads = [threading.Thread(target=one, args=(s,)) for s in seeds]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for a, b in zip(alone, found):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_the_lock_is_free(X):
+    """Another thread of Python goes on while the library works."""
+    turns = []
+    thread = threading.Thread(target=lambda: ep.Contrastive(width=500, epochs=60).fit(np.tile(X, (5, 1))))
+    thread.start()
+    while thread.is_alive():
+        turns.append(time.monotonic())
+        time.sleep(0.001)
+    assert len(turns) > 10
+
+
+def test_fork(X):
+    """A forked process works, after its parent has."""
+    expected = small().fit(X).transform(X)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.write(write, b"1" if (small().fit(X).transform(X) == expected).all() else b"0")
+        finally:
+            os._exit(0)
+    os.close(write)
+    assert os.read(read, 1) == b"1"
+    os.waitpid(child, 0)
+
+
+def test_interrupt(tmp_path):
+    """Ctrl-C is a KeyboardInterrupt, and leaves a checkpoint that a fit goes on from to the same bits."""
+    options = dict(width=100, epochs=1500, n_components=3)
+    where = str(tmp_path / "c.npz")
+    code = f"""
+import numpy as np, eigenpair as ep
+X = np.random.default_rng(0).normal(size=(100, 10))
+try:
+    ep.Contrastive(**{options}, checkpoint={where!r}, verbose=True).fit(X)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stderr.read(1)  # the fit tells of its progress
+    process.send_signal(signal.SIGINT)
+    assert process.communicate(timeout=120)[0] == b"stopped\n"
+    X = np.random.default_rng(0).normal(size=(100, 10))
+    resumed = ep.Contrastive(**options, resume=where).fit(X)
+    whole = ep.Contrastive(**options).fit(X)
+    np.testing.assert_array_equal(resumed.transform(X), whole.transform(X))
+    np.testing.assert_array_equal(resumed.history_, whole.history_)
+
+
+@pytest.mark.parametrize("first", ["import numpy; numpy.ones((300, 300)) @ numpy.ones((300, 300))", "import eigenpair"])
+def test_beside_numpys_blas(first):
+    code = f"""
+{first}
+import numpy as np, eigenpair as ep, os
+X = np.random.default_rng(0).normal(size=(300, 20))
+for _ in range(3):
+    Z = ep.Contrastive(method="pca", width=300, n_components=3).fit_transform(X)
+    A = X.T @ X
+    np.linalg.eigh(A)
+print(len(os.listdir("/proc/self/task")) <= 2 * os.cpu_count() + 2, np.isfinite(Z).all())
+"""
+    done = run_python(code)
+    assert done.stdout == "True True\n", done.stderr
+
+
+def test_memory_is_given_back():
+    """Many fits, embeddings and failures leave nothing behind."""
+    code = """
+import numpy as np, eigenpair as ep, gc
+def resident():
+    return int(open("/proc/self/statm").read().split()[1]) * 4096
+X = np.random.default_rng(0).normal(size=(500, 50))
+def once():
+    m = ep.Contrastive(method="pca", width=1000, n_components=3).fit(X)
+    m.transform(X)
+    try:
+        ep.Contrastive(method="pca", width=1000, n_components=3, pairs="nonsense").fit(X)
+    except ValueError:
+        pass
+for _ in range(5):
+    once()
+gc.collect()
+before = resident()
+for _ in range(25):
+    once()
+gc.collect()
+print(resident() - before)
+"""
+    grown = float(run_python(code).stdout)
+    assert grown < 25e6, "a model has 1000 x 50 doubles and features of 500 x 1000: a leak would be 100 MB"
+
+
+def test_subinterpreters_are_refused():
+    pytest.importorskip("_xxsubinterpreters")
+    done = run_python("""
+import eigenpair, _xxsubinterpreters as sub
+one = sub.create()
+try:
+    sub.run_string(one, "import eigenpair")
+    print("imported")
+except Exception as e:
+    print("refused:", e)
+print(eigenpair.Contrastive(width=5, epochs=1).fit([[1.0], [2.0]]).status_)
+""")
+    lines = done.stdout.splitlines()
+    assert lines and lines[0].startswith("refused:") and "one interpreter" in lines[0], done
+    assert lines[1] == "done"

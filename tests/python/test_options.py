@@ -1,0 +1,82 @@
+"""Parameters are the library's own options: names, defaults, ranges, help, as the program prints them."""
+import inspect
+import re
+import subprocess
+
+import pytest
+from conftest import PROGRAM
+
+import eigenpair as ep
+from eigenpair import _estimator
+
+NAMES = {"n_components": "outputs", "random_state": "seed", "image_shape": "image"}
+NOT_HERE = {"data", "strict", "labels", "samples", "anchors", "positives", "negatives", "out", "history", "explain", "json",
+            "progress"}
+
+
+def help_of_fit():
+    text = subprocess.run([str(PROGRAM), "fit", "--help"], capture_output=True, text=True, check=True).stdout
+    return dict(re.findall(r"^  --([a-z-]+) *(.*(?:\n {26}.*)*)", text, re.M))
+
+
+def test_every_option_of_the_program_is_a_parameter():
+    program = {name.replace("-", "_") for name in help_of_fit()} - NOT_HERE
+    ours = {NAMES.get(n, n) for n in inspect.signature(ep.Contrastive).parameters} - {"verbose"}
+    assert program == ours and len(ours) > 50
+
+
+def test_defaults_and_help_are_those_of_the_program():
+    text = help_of_fit()
+    for name, parameter in inspect.signature(ep.Contrastive).parameters.items():
+        if name == "verbose":
+            continue
+        flag = NAMES.get(name, name).replace("_", "-")
+        row = _estimator.TABLE.rows[name]
+        assert row.help in re.sub(r"\s+", " ", text[flag])
+        assert row.help in ep.Contrastive.__doc__
+        stated = re.search(r"\(default ([^()]*)\)\s*$", text[flag].split("\n")[0])
+        if name == "precision":
+            assert parameter.default is None
+        elif stated and row.kind in ("INT", "REAL", "BYTES"):
+            assert float(stated[1]) == parameter.default
+        elif stated and row.kind == "NAME":
+            assert stated[1] == parameter.default
+        for choice in row.choices:
+            assert choice in text[flag]
+
+
+@pytest.mark.parametrize("name", [n for n, r in _estimator.TABLE.rows.items() if r.kind in ("INT", "REAL")])
+def test_ranges(name, X):
+    row = _estimator.TABLE.rows[name]
+    for value in (row.low - 1, 2 * row.high + 1):
+        with pytest.raises(ValueError, match=f"{name} .*out of range"):
+            ep.Contrastive(**{name: int(value) if row.kind == "INT" else value}).fit(X)
+
+
+@pytest.mark.parametrize("name", [n for n, r in _estimator.TABLE.rows.items() if r.kind == "NAME"])
+def test_names(name, X):
+    with pytest.raises(ValueError, match=f"{name} 'nosuch' is not known; choose one of: .*"):
+        ep.Contrastive(**{name: "nosuch"}).fit(X)
+
+
+def test_unknown_names():
+    with pytest.raises(TypeError, match="no option 'widht'; did you mean 'width'"):
+        ep.Contrastive(widht=3)
+    with pytest.raises(TypeError, match="no option 'outputs'; did you mean 'n_components'"):
+        ep.Contrastive(outputs=3)
+    with pytest.raises(TypeError, match="no option 'xyzzy'$"):
+        ep.Contrastive(xyzzy=3)
+
+
+@pytest.mark.parametrize("wrong", [dict(width="many"), dict(width=True), dict(width=2.5), dict(rate="fast"),
+                                   dict(input_scale=1), dict(method=3), dict(memory="4X"), dict(rate=float("nan"))])
+def test_wrong_types(wrong, X):
+    with pytest.raises((TypeError, ValueError), match=next(iter(wrong))):
+        ep.Contrastive(**wrong).fit(X)
+
+
+def test_values_as_a_user_writes_them(X):
+    import numpy as np
+    a = ep.Contrastive(width=np.int64(30), rate=np.float32(0.5), epochs=2, memory="1G", track=["ntk", "rank"]).fit(X)
+    b = ep.Contrastive(width=30, rate=0.5, epochs=2, memory=2.0**30, track="ntk,rank").fit(X)
+    assert (a.transform(X) == b.transform(X)).all() and a.history_.dtype == b.history_.dtype
