@@ -3,7 +3,9 @@
 #include <math.h>
 #include <string.h>
 
-#define FIT_OPTIONS(X, S) \
+#define FIT_OPTIONS(X, S)                                                            \
+  X(S, TEXT, from, "", 0, 0, NULL,                                                   \
+    "sums that accumulate and merge made, in the place of data; their options hold") \
   X(S, FLAG, explain, NULL, 0, 0, NULL, "closed forms: say which way was taken, and why")
 typedef struct {
   FIT_OPTIONS(EP_OPT_FIELD, )
@@ -35,6 +37,8 @@ void help_fit(FILE *to) {
           "  eigenpair fit --method pca --data digits --width 2000 --outputs 32 --explain\n"
           "  eigenpair fit --method whitened --features patches --views 4 --outputs 64 --data "
           "digits\n\n"
+          "From sums over shards of the data (eigenpair help accumulate):\n"
+          "  eigenpair fit --from sums.npz --outputs 64\n\n"
           "Stopped with Ctrl-C, it saves its work and says how to go on. Methods:\n");
   for (int i = 0; ep_method_name(i); i++)
     fprintf(to, "  %-12s %s\n", ep_method_name(i), ep_method_help(i));
@@ -42,6 +46,19 @@ void help_fit(FILE *to) {
   for (int i = 0; ep_loss_name(i); i++)
     fprintf(to, "  %-15s %s\n", ep_loss_name(i), ep_loss_help(i));
   args_help(groups, to);
+}
+
+/* The options of sums come first; what a machine has is that of this one. */
+static ep_status setup_of_sums(ep_setup *setup, int argc, char **argv) {
+  static const char *const data[] = {"--data", "--anchors", "--resume", NULL};
+  const ep_run_config run = setup->run;
+  for (int i = 0; data[i]; i++)
+    EP_CHECK(!args_peek(argc, argv, data[i]), EP_ERR_ARG,
+             "give %s or --from, not both: sums have their data behind them", data[i]);
+  EP_TRY(ep_sums_peek(setup, args_peek(argc, argv, "--from")));
+  setup->run.threads = run.threads;
+  setup->run.memory = run.memory;
+  return EP_OK;
 }
 
 /* A checkpoint's options come first, the command line's after. */
@@ -52,6 +69,7 @@ static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli,
   groups_of(groups, setup, own, cli);
   ep_setup_default(setup);
   if (resume) EP_TRY(ep_checkpoint_setup(setup, resume));
+  if (args_peek(argc, argv, "--from")) EP_TRY(setup_of_sums(setup, argc, argv));
   for (int list = 0; list < 2;
        list++) /* files on the command line replace those of the checkpoint */
     if (args_peek(argc, argv, list ? "--positives" : "--negatives"))
@@ -189,15 +207,30 @@ static ep_status interrupted(const ep_setup *s) {
                  history ? shell_word(words[2], s->files.history) : "");
 }
 
-static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
-                     ep_points *points) {
-  ep_model *model = NULL;
-  ep_fit_info info = {0};
+static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points,
+                          const ep_setup *setup) {
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
   EP_TRY(ep_points_load(points, &setup->data, &setup->pair,
                         pairs_for(&objective, setup->fit.method), &setup->run));
-  ep_status st = ep_fit(NULL, &model, &info, points, setup);
+  return ep_fit(NULL, model, info, points, setup);
+}
+
+static ep_status fit_sums(ep_model **model, ep_fit_info *info, const char *path,
+                          const ep_setup *setup) {
+  ep_sums *sums;
+  EP_TRY(ep_sums_load(&sums, path));
+  const ep_status st = ep_fit_sums(NULL, model, info, sums, setup);
+  ep_sums_free(sums);
+  return st;
+}
+
+static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
+                     ep_points *points) {
+  ep_model *model = NULL;
+  ep_fit_info info = {0};
+  ep_status st = own->from[0] ? fit_sums(&model, &info, own->from, setup)
+                              : fit_data(&model, &info, points, setup);
   if (!st) st = write_results(setup, own, cli, model, &info);
   if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);
   ep_model_free(model);
@@ -207,7 +240,7 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
 
 ep_status cmd_fit(int argc, char **argv) {
   static ep_setup setup;
-  fit_config own = {0};
+  static fit_config own;
   cli_config cli = {0};
   ep_points points = {0};
   EP_TRY(read_options(&setup, &own, &cli, argc, argv));

@@ -20,6 +20,10 @@ typedef struct {
 
 ep_status cmd_fit(int argc, char **argv);
 void help_fit(FILE *to);
+ep_status cmd_accumulate(int argc, char **argv);
+void help_accumulate(FILE *to);
+ep_status cmd_merge(int argc, char **argv);
+void help_merge(FILE *to);
 ep_status cmd_embed(int argc, char **argv);
 void help_embed(FILE *to);
 ep_status cmd_ntk(int argc, char **argv);

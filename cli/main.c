@@ -7,6 +7,9 @@
 
 static const command commands[] = {
     {"fit", "make a model from pairs: training, or what replaces it", cmd_fit, help_fit},
+    {"accumulate", "the sums of a closed form over one shard of the data, to be merged",
+     cmd_accumulate, help_accumulate},
+    {"merge", "merge the sums of shards; fit --from then makes the model", cmd_merge, help_merge},
     {"embed", "apply a model to data", cmd_embed, help_embed},
     {"compare", "may training be replaced, by what, from which width on: verdict and report",
      cmd_compare, help_compare},

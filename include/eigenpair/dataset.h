@@ -67,8 +67,11 @@ typedef struct {
   struct ep_view_rows *made; /* where X.data is NULL; owned */
   ep_pairs pairs;
   ep_image_shape shape;
-  bool unit; /* rows are on the unit sphere */
-  bool lent; /* X is the caller's */
+  bool unit;       /* rows are on the unit sphere */
+  bool lent;       /* X is the caller's */
+  ptrdiff_t drawn; /* points before equal ones became one; 0: X.rows */
+  ptrdiff_t
+      total; /* anchors of all the data, where the pairs are those of a shard; 0: they are all */
 } ep_points;
 
 /* `default_pairs` ("triplet" or "positives") is used when the config leaves --pairs open. */
@@ -87,6 +90,15 @@ ep_status ep_points_pair(ep_points *out, const ep_array *arrays, int count, int 
 ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,
                           const ep_data_config *data, const ep_pair_config *pairs,
                           const char *default_pairs, const ep_run_config *run);
+/* Number i of n parts of the work: i = 1 .. n. 0 of n is another name of n of n; n = 0: a part without a number. */
+typedef struct {
+  long number, count;
+} ep_shard;
+ep_status ep_shard_parse(ep_shard *out, const char *text); /* "3/64" */
+/* The points with the pairs of one shard's anchors alone. They are read and augmented when asked for, all of them. */
+ep_status ep_points_load_shard(ep_points *out, const ep_data_config *data,
+                               const ep_pair_config *pairs, const char *default_pairs,
+                               const ep_run_config *run, ep_shard shard);
 void ep_points_free(ep_points *p);
 /* Points in memory that the caller lends: rows of X are anchors, and positives where pairs.partner says so. Nothing is
  * copied; pairs is taken over. */
@@ -98,6 +110,10 @@ ep_status ep_points_rows(const ep_mat *out, const ep_points *p, const ptrdiff_t 
 ep_status ep_points_block(ep_mat *view, const ep_points *p, ptrdiff_t first, ptrdiff_t n,
                           const ep_mat *buffer);
 static inline bool ep_points_in_memory(const ep_points *p) { return p->X.data || p->X.rows == 0; }
+/* The points as they were drawn, equal ones counted as often as they came: how many, and which row the i-th is. What is
+ * drawn from these does not depend on whether there was room to lay them out. */
+ptrdiff_t ep_points_drawn(const ep_points *p);
+ptrdiff_t ep_points_place(const ep_points *p, ptrdiff_t i);
 /* Changes when a point or a pair does. */
 ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
 

@@ -28,3 +28,4 @@
 #include <eigenpair/retraction.h>
 #include <eigenpair/run.h>
 #include <eigenpair/status.h>
+#include <eigenpair/sums.h>

@@ -45,6 +45,8 @@ ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec);
 /* V and W become views of these parameters, which stay the caller's. */
 void ep_net_view(ep_net *net, void *theta);
 void ep_net_free(ep_net *net);
+/* W for so many outputs: zeros, unless it is for so many already. The rest stays. */
+ep_status ep_net_set_outputs(ep_net *net, ptrdiff_t outputs);
 ptrdiff_t ep_net_parameters(const ep_net_shape *shape);
 /* Entries N(0, 1) of the seed, or the weights in config->init, which also give the shape. */
 ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,

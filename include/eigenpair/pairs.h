@@ -34,6 +34,9 @@ ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text);
 /* Anchor n is point n < N; its positives are points N + n, 2N + n, ..; its negatives are other anchors,
  * drawn at random with the seed. Points: N (1 + positives). */
 ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed);
+/* The same of anchors first .. first + count alone: what ep_pairs_draw gives them. */
+ep_status ep_pairs_draw_some(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t first, ptrdiff_t count,
+                             const ep_pair_plan *plan, long seed);
 
 /* Points 0 .. n-1 in groups: the first point of a group is its anchor, the others are its positives, its negatives
  * (plan->negatives of them) anchors of other groups, drawn at random with the seed. group[i]: any number. Groups are

@@ -1,5 +1,6 @@
 /* .npz: a zip archive of .npy files. Members are stored, not packed, and carry one fixed date, so
  * the same content gives the same bytes. */
+#define _GNU_SOURCE /* memfd_create */
 #include "core/file.h"
 #include "core/mem.h"
 #include "data/parse.h"
@@ -7,7 +8,9 @@
 #include <eigenpair/run.h>
 #include <errno.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zip.h>
 
 struct ep_npz {
@@ -312,9 +315,9 @@ static zip_int64_t put(void *user, void *data, zip_uint64_t length, zip_source_c
   return -1;
 }
 
-static ep_status create(ep_npz *z, const char *path) {
+/* `z` writes to its stream from now on */
+static ep_status start(ep_npz *z) {
   zip_error_t e;
-  EP_TRY(ep_file_open(&z->file, path));
   z->writing = true;
   zip_error_init(&e);
   errno = 0;
@@ -326,11 +329,32 @@ static ep_status create(ep_npz *z, const char *path) {
   return st;
 }
 
+static ep_status create(ep_npz *z, const char *path) {
+  EP_TRY(ep_file_open(&z->file, path));
+  return start(z);
+}
+
 ep_status ep_npz_create(ep_npz **out, const char *path) {
   ep_npz *z;
   *out = NULL;
   EP_TRY(new_npz(&z, path));
   return opened(out, z, create(z, path));
+}
+
+/* a file without a name, in memory */
+static ep_status create_bytes(ep_npz *z) {
+  const int fd = memfd_create("npz", MFD_CLOEXEC);
+  z->file.stream = fd >= 0 ? fdopen(fd, "w+b") : NULL;
+  if (fd >= 0 && !z->file.stream) close(fd);
+  EP_CHECK(z->file.stream, EP_ERR_NOMEM, "no memory for an archive in memory");
+  return start(z);
+}
+
+ep_status ep_npz_create_bytes(ep_npz **out) {
+  ep_npz *z;
+  *out = NULL;
+  EP_TRY(new_npz(&z, "an archive in memory"));
+  return opened(out, z, create_bytes(z));
 }
 
 /* A member made of pieces of memory, which stay in place. */
@@ -423,12 +447,32 @@ ep_status ep_npz_add_text(ep_npz *z, const char *name, const char *text) {
   return add_member(z, name, pieces, 2);
 }
 
-ep_status ep_npz_commit(ep_npz *z) {
+static ep_status close_zip(ep_npz *z) {
   EP_CHECK(z->writing && z->zip, EP_ERR_ARG, "%s: is not open for writing", z->name);
   EP_CHECK(zip_get_num_entries(z->zip, 0) > 0, EP_ERR_ARG, "%s: nothing was put into it", z->name);
   errno = 0;
   if (zip_close(z->zip))
     return zip_failed(z, zip_get_error(z->zip), EP_ERR_IO, "cannot be written");
   z->zip = NULL;
+  return EP_OK;
+}
+
+ep_status ep_npz_commit(ep_npz *z) {
+  EP_TRY(close_zip(z));
   return ep_file_commit(&z->file);
+}
+
+ep_status ep_npz_commit_bytes(ep_npz *z, unsigned char **bytes, size_t *size) {
+  *bytes = NULL;
+  EP_TRY(close_zip(z));
+  FILE *f = z->file.stream;
+  const off_t end = fflush(f) == 0 && fseeko(f, 0, SEEK_END) == 0 ? ftello(f) : -1;
+  EP_CHECK(end >= 0, EP_ERR_NOMEM, "no memory for an archive in memory");
+  rewind(f);
+  *size = (size_t)end;
+  *bytes = ep_alloc(end, 1);
+  const bool read = *bytes && fread(*bytes, 1, *size, f) == *size;
+  if (!read) ep_release(*bytes), *bytes = NULL;
+  EP_CHECK(read, EP_ERR_NOMEM, "no memory for an archive of %zu bytes", *size);
+  return EP_OK;
 }

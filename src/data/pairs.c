@@ -57,18 +57,20 @@ ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text) {
   return EP_OK;
 }
 
-ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed) {
+ep_status ep_pairs_draw_some(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t first, ptrdiff_t count,
+                             const ep_pair_plan *plan, long seed) {
   const int partners = plan->positives + plan->negatives;
   EP_CHECK(anchors >= 2 || plan->negatives == 0, EP_ERR_INPUT,
            "negatives are drawn from the other points, but there is only one point");
-  EP_TRY(ep_pairs_new(out, anchors, anchors * (1 + plan->positives), anchors * partners,
+  EP_TRY(ep_pairs_new(out, count, anchors * (1 + plan->positives), count * partners,
                       plan->all_others));
-  for (ptrdiff_t n = 0; n < anchors; n++) {
+  for (ptrdiff_t i = 0; i < count; i++) {
+    const ptrdiff_t n = first + i;
     ep_random r = ep_random_new((uint64_t)seed, EP_STREAM_NEGATIVE, (uint32_t)n);
-    out->anchor[n] = n;
-    out->start[n + 1] = (n + 1) * partners;
+    out->anchor[i] = n;
+    out->start[i + 1] = (i + 1) * partners;
     for (int q = 0; q < partners; q++) {
-      const ptrdiff_t at = n * partners + q;
+      const ptrdiff_t at = i * partners + q;
       const bool positive = q < plan->positives;
       ptrdiff_t other = 0;
       if (!positive) other = (ptrdiff_t)ep_random_below(&r, anchors - 1);
@@ -77,6 +79,10 @@ ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *pl
     }
   }
   return EP_OK;
+}
+
+ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed) {
+  return ep_pairs_draw_some(out, anchors, 0, anchors, plan, seed);
 }
 
 /* ---- groups of points that are there */

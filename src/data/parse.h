@@ -58,5 +58,8 @@ bool ep_npy_is_numeric(const unsigned char *bytes, size_t size); /* the beginnin
 /* An archive in memory, which must stay in place until ep_npz_close. */
 ep_status ep_npz_open_bytes(ep_npz **out, const unsigned char *bytes, size_t size,
                             const char *name);
+/* An archive that is written into memory; *bytes is for ep_release, z still wants ep_npz_close. */
+ep_status ep_npz_create_bytes(ep_npz **out);
+ep_status ep_npz_commit_bytes(ep_npz *z, unsigned char **bytes, size_t *size);
 /* The only numeric array, or else the one called X, or arr_0. */
 ep_status ep_npz_get_only(ep_array *a, ep_npz *z);

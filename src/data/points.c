@@ -36,10 +36,21 @@ static ep_status lay_out(ep_points *out, const struct ep_view_rows *m) {
     EP_TRY(ep_augment_apply(&view, &anchors, &m->chain, out->shape, m->seed, 0, v));
   }
   if (out->unit) ep_scale_to_unit(&out->X);
+  out->drawn = out->X.rows;
   return ep_pairs_merge_equal(&out->X, &out->pairs);
 }
 
-/* Laid out where that takes less than half of what is left, else made when asked for (rows are taken over). */
+ptrdiff_t ep_points_drawn(const ep_points *p) { return p->drawn ? p->drawn : p->X.rows; }
+
+/* point v N + n was view v of anchor n, which is its partner v - 1 */
+ptrdiff_t ep_points_place(const ep_points *p, ptrdiff_t i) {
+  if (ep_points_drawn(p) == p->X.rows) return i;
+  const ptrdiff_t n = i % p->pairs.anchors, v = i / p->pairs.anchors;
+  return v == 0 ? p->pairs.anchor[n] : p->pairs.partner[p->pairs.start[n] + v - 1];
+}
+
+/* Laid out where that takes less than half of what is left, else, and for a shard, made when asked for (rows are taken
+ * over). */
 static ep_status settle(ep_points *out, ep_rows **rows, ptrdiff_t anchors, const ep_augment *chain,
                         const ep_run_config *run) {
   struct ep_view_rows m = {*rows, anchors, {0}, (uint64_t)run->seed};
@@ -49,7 +60,7 @@ static ep_status settle(ep_points *out, ep_rows **rows, ptrdiff_t anchors, const
                     .ld = ep_rows_length(*rows),
                     .prec = ep_run_precision(run)};
   const double bytes = (double)out->X.rows * (double)out->X.cols * (double)ep_sizeof(out->X.prec);
-  if (bytes <= 0.5 * ep_run_memory_left(run)) return lay_out(out, &m);
+  if (!out->total && bytes <= 0.5 * ep_run_memory_left(run)) return lay_out(out, &m);
   out->made = ep_alloc(1, sizeof *out->made);
   EP_CHECK(out->made, EP_ERR_NOMEM, "no memory for a source of points");
   *out->made = m;
@@ -57,14 +68,43 @@ static ep_status settle(ep_points *out, ep_rows **rows, ptrdiff_t anchors, const
   return EP_OK;
 }
 
+/* ---- shards */
+
+ep_status ep_shard_parse(ep_shard *out, const char *text) {
+  int end = 0;
+  const bool read = sscanf(text, "%9ld/%9ld%n", &out->number, &out->count, &end) == 2 && !text[end];
+  EP_CHECK(read && out->count >= 1 && out->number >= 0 && out->number <= out->count, EP_ERR_ARG,
+           "--shard '%s' is not i/n with i from 1 to n, such as 3/64", text);
+  if (out->number == 0) out->number = out->count;
+  return EP_OK;
+}
+
+/* anchors first .. first + count of n */
+static ep_status share(ptrdiff_t *first, ptrdiff_t *count, ep_points *out, ptrdiff_t n,
+                       ep_shard shard) {
+  *first = 0;
+  *count = n;
+  if (shard.count == 0) return EP_OK;
+  EP_CHECK(shard.count <= n, EP_ERR_ARG, "%td anchors cannot be cut into %ld shards: use fewer", n,
+           shard.count);
+  const double each = (double)n / (double)shard.count;
+  *first = (ptrdiff_t)(each * (double)(shard.number - 1) + 0.5);
+  *count =
+      (shard.number == shard.count ? n : (ptrdiff_t)(each * (double)shard.number + 0.5)) - *first;
+  out->total = n;
+  return EP_OK;
+}
+
 static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config *data,
                            const ep_pair_config *config, const ep_pair_plan *plan,
-                           const ep_run_config *run) {
+                           const ep_run_config *run, ep_shard shard) {
   ep_augment chain;
+  ptrdiff_t first, count;
   out->shape = ep_rows_shape(*rows);
   out->unit = ep_scale_is_unit(data, out->shape);
   EP_TRY(parse_chain(&chain, config, out->shape));
-  EP_TRY(ep_pairs_draw(&out->pairs, ep_rows_count(*rows), plan, run->seed));
+  EP_TRY(share(&first, &count, out, ep_rows_count(*rows), shard));
+  EP_TRY(ep_pairs_draw_some(&out->pairs, ep_rows_count(*rows), first, count, plan, run->seed));
   return settle(out, rows, ep_rows_count(*rows), &chain, run);
 }
 
@@ -81,13 +121,13 @@ static ep_status read_plan(ep_pair_plan *plan, const ep_pair_config *config,
 /* of --data, or of the array X that the caller lends in its place */
 static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *data,
                       const ep_pair_config *config, const char *default_pairs,
-                      const ep_run_config *run) {
+                      const ep_run_config *run, ep_shard shard) {
   ep_rows *rows;
   int *labels = NULL;
   ep_pair_plan plan;
   EP_TRY(read_plan(&plan, config, default_pairs));
   EP_TRY(X ? ep_rows_open_array(&rows, X, data, run) : ep_rows_open(&rows, &labels, data, run));
-  const ep_status st = draw_from(out, &rows, data, config, &plan, run);
+  const ep_status st = draw_from(out, &rows, data, config, &plan, run, shard);
   ep_rows_free(rows);
   ep_labels_free(labels);
   return st;
@@ -125,14 +165,15 @@ static ep_status check_files(ptrdiff_t *n, const ep_rows *rows, const pair_files
   return EP_OK;
 }
 
-static ep_status pair_up(ep_pairs *pairs, const pair_files *f, ptrdiff_t n) {
+static ep_status pair_up(ep_pairs *pairs, const pair_files *f, ptrdiff_t n, ptrdiff_t first,
+                         ptrdiff_t count) {
   const ptrdiff_t partners = f->count - 1;
-  EP_TRY(ep_pairs_new(pairs, n, n * f->count, n * partners, false));
-  for (ptrdiff_t i = 0; i < n; i++) {
-    pairs->anchor[i] = i;
+  EP_TRY(ep_pairs_new(pairs, count, n * f->count, count * partners, false));
+  for (ptrdiff_t i = 0; i < count; i++) {
+    pairs->anchor[i] = first + i;
     pairs->start[i + 1] = (i + 1) * partners;
     for (ptrdiff_t q = 0; q < partners; q++) {
-      pairs->partner[i * partners + q] = (q + 1) * n + i;
+      pairs->partner[i * partners + q] = (q + 1) * n + first + i;
       pairs->sign[i * partners + q] = q < f->positives ? 1 : -1;
     }
   }
@@ -140,30 +181,32 @@ static ep_status pair_up(ep_pairs *pairs, const pair_files *f, ptrdiff_t n) {
 }
 
 static ep_status use_files(ep_points *out, ep_rows **rows, const pair_files *f,
-                           const ep_data_config *data, const ep_run_config *run) {
-  ptrdiff_t n;
+                           const ep_data_config *data, const ep_run_config *run, ep_shard shard) {
+  ptrdiff_t n, first, count;
   EP_TRY(check_files(&n, *rows, f));
   out->shape = ep_rows_shape(*rows);
   if (data->image[0]) EP_TRY(ep_image_shape_parse(&out->shape, data->image, ep_rows_length(*rows)));
-  EP_TRY(pair_up(&out->pairs, f, n));
+  EP_TRY(share(&first, &count, out, n, shard));
+  EP_TRY(pair_up(&out->pairs, f, n, first, count));
   return settle(out, rows, ep_rows_count(*rows), NULL, run); /* every row is a point as it is */
 }
 
 static ep_status read_files(ep_points *out, pair_files *f, const ep_data_config *data,
-                            const ep_pair_config *config, const ep_run_config *run) {
+                            const ep_pair_config *config, const ep_run_config *run,
+                            ep_shard shard) {
   ep_rows *rows;
   EP_TRY(add_files(f, config->anchors));
   EP_TRY(add_files(f, config->positives));
   f->positives = f->count - 1;
   EP_TRY(add_files(f, config->negatives));
   EP_TRY(ep_rows_stack(&rows, f->list, f->count));
-  const ep_status st = use_files(out, &rows, f, data, run);
+  const ep_status st = use_files(out, &rows, f, data, run, shard);
   ep_rows_free(rows);
   return st;
 }
 
 static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair_config *config,
-                       const ep_run_config *run) {
+                       const ep_run_config *run, ep_shard shard) {
   EP_CHECK(!data->data[0], EP_ERR_ARG, "give --data or --anchors, not both");
   EP_CHECK(config->anchors[0] && config->positives[0], EP_ERR_ARG,
            "ready pairs need both --anchors and --positives");
@@ -174,19 +217,25 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
   pair_files *f = ep_alloc(1, sizeof *f);
   EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of files");
   out->unit = strcmp(data->scale, "unit") == 0;
-  const ep_status st = read_files(out, f, data, config, run);
+  const ep_status st = read_files(out, f, data, config, run, shard);
   ep_release(f);
+  return st;
+}
+
+ep_status ep_points_load_shard(ep_points *out, const ep_data_config *data,
+                               const ep_pair_config *pairs, const char *default_pairs,
+                               const ep_run_config *run, ep_shard shard) {
+  *out = (ep_points){0};
+  const bool from_files = pairs->anchors[0] || pairs->positives[0] || pairs->negatives[0];
+  const ep_status st = from_files ? ready(out, data, pairs, run, shard)
+                                  : draw(out, NULL, data, pairs, default_pairs, run, shard);
+  if (st) ep_points_free(out);
   return st;
 }
 
 ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
                          const char *default_pairs, const ep_run_config *run) {
-  *out = (ep_points){0};
-  const bool from_files = pairs->anchors[0] || pairs->positives[0] || pairs->negatives[0];
-  const ep_status st =
-      from_files ? ready(out, data, pairs, run) : draw(out, NULL, data, pairs, default_pairs, run);
-  if (st) ep_points_free(out);
-  return st;
+  return ep_points_load_shard(out, data, pairs, default_pairs, run, (ep_shard){0, 0});
 }
 
 /* ---- points that the caller has in memory */
@@ -195,7 +244,7 @@ ep_status ep_points_draw(ep_points *out, const ep_array *X, const ep_data_config
                          const ep_pair_config *pairs, const char *default_pairs,
                          const ep_run_config *run) {
   *out = (ep_points){0};
-  const ep_status st = draw(out, X, data, pairs, default_pairs, run);
+  const ep_status st = draw(out, X, data, pairs, default_pairs, run, (ep_shard){0, 0});
   if (st) ep_points_free(out);
   return st;
 }
@@ -211,7 +260,7 @@ static ep_status pair_arrays(ep_points *out, pair_files *f, const ep_array *arra
                                  : "negatives");
   }
   EP_TRY(ep_rows_lend(&rows, arrays, f->list, f->count));
-  const ep_status st = use_files(out, &rows, f, data, run);
+  const ep_status st = use_files(out, &rows, f, data, run, (ep_shard){0, 0});
   ep_rows_free(rows);
   return st;
 }
@@ -238,7 +287,9 @@ static ep_status group_rows(ep_points *out, ep_rows **rows, const ptrdiff_t *gro
   out->shape = ep_rows_shape(*rows);
   out->unit = ep_scale_is_unit(data, out->shape);
   EP_TRY(ep_pairs_group(&out->pairs, group, ep_rows_count(*rows), plan, run->seed));
-  return settle(out, rows, ep_rows_count(*rows), NULL, run);
+  EP_TRY(settle(out, rows, ep_rows_count(*rows), NULL, run));
+  out->drawn = 0; /* groups are of any size: ep_points_place does not know them */
+  return EP_OK;
 }
 
 ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,

@@ -51,14 +51,15 @@ ep_status ep_landmarks_new(ep_map **out, const ep_analytic *kernel, const ep_mat
 /* some points, drawn without repetition */
 static ep_status draw(ep_work *work, ep_mat *X, const ep_map_plan *plan) {
   const ep_mat *all = &plan->points->X; /* its shape */
-  const ptrdiff_t p = all->rows, asked = plan->landmarks;
-  const ptrdiff_t count = asked > 0 && asked < p ? asked : p;
+  const ptrdiff_t p = ep_points_drawn(plan->points), asked = plan->landmarks;
+  const ptrdiff_t count = asked > 0 && asked < p ? asked : all->rows;
   ptrdiff_t *order;
   ep_random r = ep_random_new(plan->seed, EP_STREAM_LANDMARK, 0);
   EP_TRY(ep_work_get(work, &order, p, sizeof *order));
   EP_TRY(ep_work_mat(work, X, all->prec, count, all->cols));
   ep_random_permutation(&r, order, p);
-  return ep_points_rows(X, plan->points, count == p ? NULL : order, 0);
+  for (ptrdiff_t i = 0; i < p; i++) order[i] = ep_points_place(plan->points, order[i]);
+  return ep_points_rows(X, plan->points, count == all->rows ? NULL : order, 0);
 }
 
 ep_status ep_landmarks_draw(ep_map **out, const ep_map_plan *plan) {
@@ -108,6 +109,32 @@ static ep_status keep(ep_term *out, ep_map *map, const ep_mat *W) {
   return st;
 }
 
+/* ---- files of sums: the landmarks and their factor; coefficients are still to come */
+
+static ep_status write(ep_npz *file, json_t *config, const ep_term *term) {
+  (void)config;
+  EP_TRY(ep_npz_add_matrix(file, "X", &cast(term->map)->X, false));
+  return ep_npz_add_matrix(file, "L", &cast(term->map)->L, false);
+}
+
+static ep_status read(ep_term *out, const ep_term_source *from) {
+  ep_term_source exact = *from;
+  EP_TRY(ep_map_new(&out->map, sizeof(landmarks), &ep_map_landmarks, 0, 0, from->psi));
+  landmarks *l = (void *)out->map;
+  exact.prec = EP_DOUBLE;
+  EP_TRY(ep_term_matrix(&l->X, from, "X"));
+  EP_TRY(ep_term_matrix(&l->L, &exact, "L"));
+  EP_CHECK(l->L.rows == l->X.rows && l->L.cols == l->X.rows && l->X.rows > 0, EP_ERR_SHAPE,
+           "%s: X and L do not fit together", from->path);
+  for (ptrdiff_t i = 0; i < l->L.rows; i++)
+    EP_CHECK(*ep_d(&l->L, i, i) > 0, EP_ERR_INPUT, "%s: L is no factor", from->path);
+  l->kernel = from->kernel;
+  l->kernel.input_scale = ep_term_input_scale(from, l->X.cols);
+  l->head.inputs = l->X.cols;
+  l->head.count = out->outputs = l->X.rows;
+  return EP_OK;
+}
+
 static void release(ep_map *map) {
   landmarks *l = (void *)map;
   ep_mat_free(&l->X);
@@ -120,4 +147,6 @@ const ep_map_kind ep_map_landmarks = {.name = "landmarks",
                                       .flops = flops,
                                       .scratch = scratch,
                                       .keep = keep,
+                                      .write = write,
+                                      .read = read,
                                       .free = release};

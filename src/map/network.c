@@ -74,8 +74,9 @@ static ep_status apply(const ep_mat *E, const ep_term *term, const ep_mat *X, do
 
 static ep_status keep(ep_term *out, ep_map *map, const ep_mat *W) {
   ep_network_map *m = (void *)map;
-  ep_mat_copy(&m->own.W, W);
   *out = (ep_term){.map = map, .outputs = W->cols};
+  EP_TRY(ep_net_set_outputs(&m->own, W->cols));
+  ep_mat_copy(&m->own.W, W);
   return EP_OK;
 }
 

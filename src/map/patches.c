@@ -57,7 +57,8 @@ typedef struct {
 /* a patch of a random point at a random place */
 static ep_status draw_patch(const ep_mat *to, const ep_patches *p, const pool_of_points *from,
                             ep_random *r) {
-  const ptrdiff_t i = ep_random_below(r, from->points->X.rows);
+  const ptrdiff_t i =
+      ep_points_place(from->points, ep_random_below(r, ep_points_drawn(from->points)));
   const ptrdiff_t H = p->shape.height, W = p->shape.width;
   ep_mat x;
   EP_TRY(ep_points_block(&x, from->points, i, 1, &from->row));

@@ -6,14 +6,12 @@
  *
  * All three give the same answer; the cost model below chooses. */
 #include "core/threads.h"
-#include "method/closed.h"
+#include "method/sum.h"
 
 #include "core/mem.h"
 
 #include <math.h>
 #include <string.h>
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 /* Single-precision products carry no more than this relative to the largest eigenvalue. */
 ep_eigen_config ep_closed_eigen(const ep_setup *s, ep_precision prec) {
@@ -24,121 +22,26 @@ ep_eigen_config ep_closed_eigen(const ep_setup *s, ep_precision prec) {
 
 /* ---- primal */
 
-typedef struct {
-  ep_mat A, T, H,
-      x; /* (block, M) anchors' features, their sums of partners, features in transit; (block, D) */
-  ptrdiff_t *point; /* (block) */
-  ptrdiff_t *row;   /* (block) row of T that a partner goes to */
-  double *sign;     /* (block) */
-} gathering;
-
-static ep_status new_gathering(gathering *g, ep_work *work, const ep_map *map, const ep_mat *X,
-                               ptrdiff_t block) {
-  EP_TRY(ep_work_mat(work, &g->A, X->prec, block, map->count));
-  EP_TRY(ep_work_mat(work, &g->T, X->prec, block, map->count));
-  EP_TRY(ep_work_mat(work, &g->H, X->prec, block, map->count));
-  EP_TRY(ep_work_mat(work, &g->x, X->prec, block, X->cols));
-  EP_TRY(ep_work_get(work, &g->point, block, sizeof *g->point));
-  EP_TRY(ep_work_get(work, &g->row, block, sizeof *g->row));
-  return ep_work_get(work, &g->sign, block, sizeof *g->sign);
-}
-
-static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
-  const ep_mat x = ep_mat_rows(&g->x, 0, n);
-  if (!ep_psi_rows_all_kept(rows))
-    return ep_psi_rows_gather(H, rows->map, rows->points, g->point, &x);
-#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
-  for (ptrdiff_t i = 0; i < n; i++) {
-    const ep_mat to = ep_mat_rows(H, i, 1), from = ep_mat_rows(&rows->kept, g->point[i], 1);
-    ep_mat_copy(&to, &from);
-  }
-  return EP_OK;
-}
-
-/* T_row += sign H */
-static ep_status add_partners(gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
-  const ep_mat H = ep_mat_rows(&g->H, 0, n);
-  EP_TRY(some_rows(&H, g, rows, n));
-#pragma omp parallel for schedule(static) if (ep_worth_entries(&H))
-  for (ptrdiff_t i = 0; i < n;
-       i++) /* partners of one anchor stand together, each in one chunk of rows */
-    if (i == 0 || g->row[i] != g->row[i - 1])
-      for (ptrdiff_t k = i; k < n && g->row[k] == g->row[i]; k++) {
-        const ep_mat t = ep_mat_rows(&g->T, g->row[i], 1), h = ep_mat_rows(&H, k, 1);
-        ep_mat_axpy(&t, g->sign[k], &h);
-      }
-  return EP_OK;
-}
-
-/* t_n of the anchors first .. first + n */
-static ep_status partner_sums(gathering *g, ep_psi_rows *rows, const ep_pairs *p, ptrdiff_t first,
-                              ptrdiff_t n) {
-  const ep_mat T = ep_mat_rows(&g->T, 0, n);
-  ptrdiff_t waiting = 0;
-  ep_mat_fill(&T, 0);
-  for (ptrdiff_t i = first; i < first + n; i++)
-    for (ptrdiff_t k = p->start[i]; k < p->start[i + 1]; k++) {
-      g->point[waiting] = p->partner[k];
-      g->row[waiting] = i - first;
-      g->sign[waiting++] = p->sign[k];
-      if (waiting < g->H.rows) continue;
-      EP_TRY(add_partners(g, rows, waiting));
-      waiting = 0;
-    }
-  return waiting ? add_partners(g, rows, waiting) : EP_OK;
-}
-
-/* B = 1/N sum_n psi_n t_n' */
-static ep_status accumulate(const ep_mat *B, ep_work *work, ep_psi_rows *rows, const ep_pairs *p) {
-  gathering g;
-  const double share = 1 / (double)p->anchors;
-  ep_mat all;
-  for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->points->X.rows; i += rows->block) {
-    EP_TRY(ep_run_step("features", (double)i, (double)rows->points->X.rows));
-    EP_TRY(ep_psi_rows_get(&all, rows, i));
-  }
-  EP_TRY(new_gathering(&g, work, rows->map, &rows->points->X, rows->block));
-  for (ptrdiff_t i = 0; i < p->anchors; i += rows->block) {
-    const ptrdiff_t n = smaller(rows->block, p->anchors - i);
-    const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);
-    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
-    memcpy(g.point, p->anchor + i, (size_t)n * sizeof *g.point);
-    EP_TRY(some_rows(&A, &g, rows, n));
-    EP_TRY(partner_sums(&g, rows, p, i, n));
-    ep_mat_mul(B, share, &A, EP_T, &T, EP_N, i > 0);
-  }
-  return EP_OK;
-}
-
-static ep_status covariance(const ep_mat *C, const ep_map *map, const ep_points *points,
-                            double memory) {
-  ep_work work = {0};
-  ep_psi_rows rows;
-  ep_mat B;
-  ep_status st = ep_work_mat(&work, &B, points->X.prec, map->count, map->count);
-  /* three blocks of rows are needed besides; features are kept where points are met more than once, all or none */
-  const ptrdiff_t met = points->pairs.anchors + points->pairs.start[points->pairs.anchors];
-  const double all = (double)ep_sizeof(B.prec) * (double)points->X.rows * (double)map->count;
-  const double left = memory - (double)ep_sizeof(B.prec) * (double)B.rows * (double)B.cols;
-  const bool keep = met > points->X.rows && all < 0.6 * left;
-  if (!st) st = ep_psi_rows_new(&rows, &work, map, points, keep, left * 0.6);
-  if (!st) st = accumulate(&B, &work, &rows, &points->pairs);
-  if (!st) ep_mat_copy(C, &B);
-  ep_work_free(&work);
-  if (!st) ep_mat_symmetrise(C);
-  return st;
+ep_status ep_primal_solve(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_sum *sum,
+                          const ep_setup *s) {
+  const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
+  const ep_mat *C = &sum->C;
+#pragma omp parallel for schedule(static) if (ep_worth_entries(C))
+  for (ptrdiff_t i = 0; i < C->rows; i++)
+    for (ptrdiff_t j = 0; j < C->cols; j++) *ep_d(C, i, j) /= sum->anchors;
+  ep_mat_symmetrise(C);
+  return ep_eigen_matrix(W, lambda, info, C, &config, (uint64_t)s->run.seed);
 }
 
 static ep_status solve_primal(const ep_mat *W, double *lambda, ep_eigen_info *info,
                               const ep_map *map, const ep_points *points, const ep_setup *s) {
-  ep_mat C;
+  ep_sum sum;
   EP_CHECK(!points->pairs.all_others, EP_ERR_ARG,
            "--path primal takes listed pairs; for --pairs all use free or dual");
-  EP_TRY(ep_mat_new(&C, EP_DOUBLE, map->count, map->count));
-  const ep_eigen_config config = ep_closed_eigen(s, points->X.prec);
-  ep_status st = covariance(&C, map, points, ep_run_memory_left(&s->run));
-  if (!st) st = ep_eigen_matrix(W, lambda, info, &C, &config, (uint64_t)s->run.seed);
-  ep_mat_free(&C);
+  EP_TRY(ep_sum_new(&sum, map->count, false));
+  ep_status st = ep_sum_pca(&sum, map, points, ep_run_memory_left(&s->run));
+  if (!st) st = ep_primal_solve(W, lambda, info, &sum, s);
+  ep_sum_free(&sum);
   return st;
 }
 

@@ -100,7 +100,7 @@ static ep_status add_facts(json_t *config, const ep_model *m) {
   return EP_OK;
 }
 
-static ep_status write_all(ep_npz *file, json_t *config, const ep_model *m) {
+ep_status ep_model_write(ep_npz *file, json_t *config, const ep_model *m) {
   EP_TRY(add_facts(config, m));
   for (int k = 0; k < m->terms; k++) EP_TRY(m->term[k].map->kind->write(file, config, &m->term[k]));
   if (m->offset.data) EP_TRY(ep_npz_add_matrix(file, "offset", &m->offset, false));
@@ -108,11 +108,11 @@ static ep_status write_all(ep_npz *file, json_t *config, const ep_model *m) {
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings as JSON");
   const ep_status st = ep_npz_add_text(file, "config", text);
   free(text);
-  return st ? st : ep_npz_commit(file);
+  return st;
 }
 
 /* jansson's own copy may leave members out when memory ends */
-static ep_status copy_config(json_t **out, const json_t *config) {
+ep_status ep_config_copy(json_t **out, const json_t *config) {
   *out = config ? json_copy((json_t *)config) : json_object();
   const size_t members = config ? json_object_size(config) : 0;
   if (*out && json_object_size(*out) == members) return EP_OK;
@@ -123,10 +123,11 @@ static ep_status copy_config(json_t **out, const json_t *config) {
 ep_status ep_model_save(const char *path, const ep_model *model) {
   ep_npz *file;
   json_t *config;
-  EP_TRY(copy_config(&config, model->config));
+  EP_TRY(ep_config_copy(&config, model->config));
   ep_status st = ep_npz_create(&file, path);
   if (!st) {
-    st = write_all(file, config, model);
+    st = ep_model_write(file, config, model);
+    if (!st) st = ep_npz_commit(file);
     ep_npz_close(file);
   }
   json_decref(config);
@@ -232,13 +233,25 @@ static ep_status read_all(ep_model *out, ep_setup *setup, ep_npz *file, const ch
   return EP_OK;
 }
 
-static ep_status load(ep_model *out, const char *path, ep_precision prec) {
-  ep_npz *file;
-  EP_TRY(ep_npz_open(&file, path));
+ep_status ep_model_read(ep_model *out, ep_npz *file, const char *path, ep_precision prec) {
   ep_setup *setup = ep_alloc(1, sizeof *setup);
   const ep_status st = setup ? read_all(out, setup, file, path, prec)
                              : EP_FAIL(EP_ERR_NOMEM, "no memory to read a model");
   ep_release(setup);
+  return st;
+}
+
+static ep_status load(ep_model *out, const char *path, ep_precision prec) {
+  ep_npz *file;
+  EP_TRY(ep_npz_open(&file, path));
+  ep_status st = ep_model_read(out, file, path, prec);
+  if (!st && json_object_get(out->config, "sums"))
+    st = EP_FAIL(EP_ERR_INPUT, "%s: holds sums, not yet a model: eigenpair fit --from %s", path,
+                 path);
+  for (int k = 0; !st && k < out->terms; k++)
+    if (!out->term[k].map->kind->apply && !out->term[k].C.data)
+      st = EP_FAIL(EP_ERR_INPUT, "%s: its term '%s' has no coefficients", path,
+                   out->term[k].map->kind->name);
   ep_npz_close(file);
   return st;
 }

@@ -23,5 +23,9 @@ ep_term *ep_model_add(ep_model *model);
 ep_status ep_model_add_network(ep_model *model, ep_net **net);
 /* Coefficients W (M x Z, double) of a map (taken over, whatever happens) as the next term. */
 ep_status ep_model_keep(ep_model *model, ep_map *map, const ep_mat *W);
+/* Its terms into a file and out of it; `config` gets what the settings do not say, and goes in too. */
+ep_status ep_model_write(ep_npz *file, json_t *config, const ep_model *model);
+ep_status ep_model_read(ep_model *out, ep_npz *file, const char *path, ep_precision prec);
+ep_status ep_config_copy(json_t **out, const json_t *config); /* NULL: an empty one */
 /* Everything is there: sets what follows from the parts. */
 void ep_model_seal(ep_model *model);

@@ -1,7 +1,7 @@
 /* PCA of C at the start (WIDE section 4): the features are those of random weights, W the top eigenvectors of
  * C = Psi'S Psi. No training. */
 #include "core/mem.h"
-#include "method/closed.h"
+#include "method/sum.h"
 #include "method/methods.h"
 
 #include <math.h>
@@ -35,16 +35,21 @@ static ep_status solve(ep_mat *W, ep_work *work, ep_fit_info *info, const ep_map
   return ep_closed_report(info, lambda, z, &eigen, ep_path_name(plan.path + 1));
 }
 
+ep_status ep_pca_map(ep_map **map, const ep_net *start, const ep_points *points,
+                     const ep_setup *setup) {
+  ep_psi psi;
+  EP_TRY(ep_closed_psi(&psi, setup));
+  ep_map_plan plan = ep_closed_plan(points, psi, NULL, setup);
+  plan.start = start;
+  return ep_map_make(map, &plan);
+}
+
 ep_status ep_fit_pca(ep_model *model, ep_fit_info *info, const ep_points *points,
                      const ep_setup *setup) {
   ep_work work = {0};
   ep_map *map = NULL;
   ep_mat W;
-  ep_psi psi;
-  EP_TRY(ep_closed_psi(&psi, setup));
-  ep_map_plan plan = ep_closed_plan(points, psi, NULL, setup);
-  plan.start = model->lent.start;
-  ep_status st = ep_map_make(&map, &plan);
+  ep_status st = ep_pca_map(&map, model->lent.start, points, setup);
   if (!st) st = solve(&W, &work, info, map, points, setup);
   if (!st) st = ep_model_keep(model, map, &W);
   else ep_map_free(map);

@@ -8,107 +8,28 @@
  * eigenproblem of L^{-1} A L'^{-1}, w = L'^{-1} v. */
 #include "core/threads.h"
 #include "core/mem.h"
-#include "method/closed.h"
 #include "method/methods.h"
+#include "method/sum.h"
 
 #include <math.h>
 #include <string.h>
 
 /* ---- covariances */
 
-typedef struct {
-  ep_mat B, S; /* (M, M) upper triangles: sums over views and over groups, precision of the run */
-  ep_mat H, G, x; /* (block, M) features of views, (block, M) sums of groups, (block, D) */
-  ptrdiff_t *point;
-  ptrdiff_t *group; /* (block) which row of G a view belongs to */
-  double *mean;     /* (M) */
-  double views, pairs;
-} sums;
-
-/* views of whole groups from anchor `first` on that fill a block; how many anchors that is */
-static ptrdiff_t next_block(sums *m, ptrdiff_t *views, const ep_pairs *p, ptrdiff_t first) {
-  ptrdiff_t n = 0, anchors = 0;
-  for (ptrdiff_t i = first; i < p->anchors; i++, anchors++) {
-    ptrdiff_t size = 1;
-    while (p->start[i] + size - 1 < p->start[i + 1] && p->sign[p->start[i] + size - 1] > 0) size++;
-    if (n + size > m->H.rows) break;
-    for (ptrdiff_t v = 0; v < size; v++) {
-      m->point[n] = v == 0 ? p->anchor[i] : p->partner[p->start[i] + v - 1];
-      m->group[n++] = anchors;
-    }
-    m->views += (double)size;
-    m->pairs += (double)size * (double)(size - 1);
-  }
-  *views = n;
-  return anchors;
-}
-
-/* G_group += H_view; views of a group stand together */
-static void add_groups(const ep_mat *G, const ep_mat *H, const ptrdiff_t *group) {
-  ep_mat_fill(G, 0);
-#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
-  for (ptrdiff_t i = 0; i < H->rows; i++)
-    if (i == 0 || group[i] != group[i - 1])
-      for (ptrdiff_t k = i; k < H->rows && group[k] == group[i]; k++) {
-        const ep_mat g = ep_mat_rows(G, group[i], 1), h = ep_mat_rows(H, k, 1);
-        ep_mat_axpy(&g, 1, &h);
-      }
-}
-
-static void add_mean(double *mean, const ep_mat *G) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(G))
-  for (ptrdiff_t j0 = 0; j0 < G->cols; j0 += 64)
-    for (ptrdiff_t i = 0; i < G->rows; i++)
-      for (ptrdiff_t j = j0; j < j0 + 64 && j < G->cols; j++) mean[j] += ep_get(G, i, j);
-}
-
-static ep_status accumulate(sums *m, const ep_map *map, const ep_points *points) {
-  const ep_pairs *p = &points->pairs;
-  for (ptrdiff_t i = 0, count, n; i < p->anchors; i += count) {
-    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
-    count = next_block(m, &n, p, i);
-    const ep_mat H = ep_mat_rows(&m->H, 0, n), G = ep_mat_rows(&m->G, 0, count);
-    const ep_mat x = ep_mat_rows(&m->x, 0, n);
-    EP_TRY(ep_psi_rows_gather(&H, map, points, m->point, &x));
-    add_groups(&G, &H, m->group);
-    add_mean(m->mean, &G);
-    ep_mat_gram_cols(&m->B, 1, &H, i > 0);
-    ep_mat_gram_cols(&m->S, 1, &G, i > 0);
-  }
-  return EP_OK;
-}
-
-/* A = (S - B) / pairs - mm', B = B / views - mm' */
-static void centre(const ep_mat *A, const ep_mat *B, const sums *m) {
+/* C <- A = (C - B) / pairs - mm', B <- B / views - mm', psi <- m = psi / views */
+static void centre(const ep_sum *sum) {
+  const ep_mat *A = &sum->C, *B = &sum->B;
+  double *mean = sum->psi.data;
+  for (ptrdiff_t j = 0; j < A->cols; j++) mean[j] /= sum->views;
 #pragma omp parallel for schedule(static) if (ep_worth_entries(A))
   for (ptrdiff_t i = 0; i < A->rows; i++)
     for (ptrdiff_t j = i; j < A->cols; j++) {
-      const double b = ep_get(&m->B, i, j), s = ep_get(&m->S, i, j), mm = m->mean[i] * m->mean[j];
-      *ep_d(A, i, j) = (s - b) / m->pairs - mm;
-      *ep_d(B, i, j) = b / m->views - mm;
+      const double b = *ep_d(B, i, j), c = *ep_d(A, i, j), mm = mean[i] * mean[j];
+      *ep_d(A, i, j) = (c - b) / sum->pairs - mm;
+      *ep_d(B, i, j) = b / sum->views - mm;
     }
   ep_mat_mirror(A);
   ep_mat_mirror(B);
-}
-
-static ep_status covariances(ep_work *work, sums *m, const ep_mat *A, const ep_mat *B, double *mean,
-                             const ep_map *map, const ep_points *points) {
-  const ep_precision prec = points->X.prec;
-  const ptrdiff_t k = map->count, most = 1 + ep_pairs_most_partners(&points->pairs);
-  const ptrdiff_t block = most > 2048 ? most : 2048;
-  *m = (sums){.mean = mean};
-  EP_TRY(ep_work_mat(work, &m->B, prec, k, k));
-  EP_TRY(ep_work_mat(work, &m->S, prec, k, k));
-  EP_TRY(ep_work_mat(work, &m->H, prec, block, k));
-  EP_TRY(ep_work_mat(work, &m->G, prec, block, k));
-  EP_TRY(ep_work_mat(work, &m->x, prec, block, points->X.cols));
-  EP_TRY(ep_work_get(work, &m->point, block, sizeof *m->point));
-  EP_TRY(ep_work_get(work, &m->group, block, sizeof *m->group));
-  EP_TRY(accumulate(m, map, points));
-  EP_CHECK(m->pairs > 0, EP_ERR_INPUT, "method whitened needs two views of a point: a positive");
-  for (ptrdiff_t j = 0; j < k; j++) m->mean[j] /= m->views;
-  centre(A, B, m);
-  return EP_OK;
 }
 
 /* ---- the eigenproblem */
@@ -155,9 +76,10 @@ static ep_status generalised(ep_work *work, const ep_mat *W, double *lambda, ep_
 /* ---- */
 
 static ep_status check_memory(const ep_map *map, const ep_points *points, const ep_setup *s) {
-  const double m = (double)map->count, size = (double)ep_sizeof(points->X.prec);
-  const double need = m * m * (2 * size + 16) + 2 * 2048 * m * size +
-                      8 * m * (double)(s->net.outputs + 8) * (2 * (double)s->eigen.krylov + 5);
+  const double m = (double)map->count;
+  const double krylov = 8 * m * (double)(s->net.outputs + 8) * (2 * (double)s->eigen.krylov + 5);
+  const double scratch = ep_sum_scratch(map->count, points->X.prec);
+  const double need = ep_sum_bytes(map->count, true) + fmax(krylov, scratch);
   EP_CHECK(need <= ep_run_memory_left(&s->run), EP_ERR_ARG,
            "two covariances of %td features take %.0f MiB, more than --memory", map->count,
            ceil((need + (double)ep_memory_current()) / 1048576));
@@ -177,45 +99,61 @@ static ep_status set_offset(ep_model *model, const ep_mat *W, const double *lamb
   return EP_OK;
 }
 
-static ep_status solve(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *info,
-                       const ep_map *map, const ep_points *points, const ep_setup *s) {
-  const ptrdiff_t m = map->count, z = ep_closed_outputs(map, s);
-  ep_mat A, B;
-  double *lambda, *mean, ridge;
+static ep_status solve(ep_work *work, const ep_mat *W, ep_model *model, ep_fit_info *info,
+                       ep_sum *sum, const ep_setup *s) {
+  const ptrdiff_t m = W->rows, z = W->cols;
+  double *lambda, ridge;
   ep_eigen_info eigen;
-  sums all;
-  ep_work scratch = {0};
-  EP_CHECK(z <= m, EP_ERR_ARG, "--outputs %td is more than the %td features", z, m);
-  EP_TRY(check_memory(map, points, s));
-  EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, m, m));
-  EP_TRY(ep_work_mat(work, &B, EP_DOUBLE, m, m));
-  EP_TRY(ep_work_mat(work, W, EP_DOUBLE, m, z));
+  EP_CHECK(sum->pairs > 0, EP_ERR_INPUT, "method whitened needs two views of a point: a positive");
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
-  EP_TRY(ep_work_get(work, &mean, m, sizeof *mean));
-  const ep_status st = covariances(&scratch, &all, &A, &B, mean, map, points);
-  ep_work_free(&scratch);
-  if (st) return st;
-  EP_TRY(add_ridge(&B, &ridge, s));
-  EP_TRY(generalised(work, W, lambda, &eigen, &A, &B, points->X.prec, s));
+  centre(sum);
+  EP_TRY(add_ridge(&sum->B, &ridge, s));
+  EP_TRY(generalised(work, W, lambda, &eigen, &sum->C, &sum->B, sum->prec, s));
   EP_TRY(
       ep_fit_explain(info,
                      "path     covariances of %td features over %.0f views in groups of %.3g, then "
                      "block Krylov on L^{-1} A L'^{-1}",
-                     m, all.views, all.views / (double)points->pairs.anchors));
+                     m, sum->views, sum->views / sum->anchors));
   EP_TRY(ep_closed_report(info, lambda, z, &eigen, "primal"));
   EP_TRY(ep_fit_number(info, "ridge", json_real(ridge)));
-  return set_offset(model, W, lambda, mean, s);
+  return set_offset(model, W, lambda, sum->psi.data, s);
+}
+
+ep_status ep_whitened_solve(const ep_mat *W, ep_model *model, ep_fit_info *info, ep_sum *sum,
+                            const ep_setup *setup) {
+  ep_work work = {0};
+  EP_CHECK(W->cols <= W->rows, EP_ERR_ARG, "--outputs %td is more than the %td features", W->cols,
+           W->rows);
+  const ep_status st = solve(&work, W, model, info, sum, setup);
+  ep_work_free(&work);
+  return st;
 }
 
 /* views of finite features, or with --kernel analytic those of infinite width seen from landmarks */
-static ep_status make_map(ep_map **map, const ep_model *model, const ep_points *points, ep_psi psi,
+ep_status ep_whitened_map(ep_map **map, const ep_net *start, const ep_points *points,
                           const ep_setup *s) {
-  ep_analytic kernel;
+  const ep_psi psi = {strcmp(s->objective.similarity, "cosine") == 0, s->objective.delta};
+  ep_analytic kernel = {0};
   ep_map_plan plan = ep_closed_plan(points, psi, &kernel, s);
-  plan.start = model->lent.start;
+  plan.start = start;
   if (strcmp(s->fit.kernel, "analytic") != 0) return ep_map_make(map, &plan);
   EP_TRY(ep_closed_kernel(&kernel, points, s));
   return ep_landmarks_draw(map, &plan);
+}
+
+static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *info,
+                     const ep_map *map, const ep_points *points, const ep_setup *s) {
+  ep_sum sum;
+  const ptrdiff_t z = ep_closed_outputs(map, s);
+  EP_CHECK(z <= map->count, EP_ERR_ARG, "--outputs %td is more than the %td features", z,
+           map->count);
+  EP_TRY(check_memory(map, points, s));
+  EP_TRY(ep_work_mat(work, W, EP_DOUBLE, map->count, z));
+  EP_TRY(ep_sum_new(&sum, map->count, true));
+  ep_status st = ep_sum_whitened(&sum, map, points);
+  if (!st) st = ep_whitened_solve(W, model, info, &sum, s);
+  ep_sum_free(&sum);
+  return st;
 }
 
 ep_status ep_fit_whitened(ep_model *model, ep_fit_info *info, const ep_points *points,
@@ -223,14 +161,10 @@ ep_status ep_fit_whitened(ep_model *model, ep_fit_info *info, const ep_points *p
   ep_map *map = NULL;
   ep_work work = {0};
   ep_mat W;
-  const ep_psi psi = {strcmp(setup->objective.similarity, "cosine") == 0, setup->objective.delta};
-  EP_CHECK(
-      !ep_pairs_has_negatives(&points->pairs) && !points->pairs.all_others, EP_ERR_INPUT,
-      "method whitened takes views of points, no negatives: use --views R or --pairs positives");
-  ep_status st = make_map(&map, model, points, psi, setup);
-  if (!st) st = solve(&W, &work, model, info, map, points, setup);
+  ep_status st = ep_whitened_map(&map, model->lent.start, points, setup);
+  if (!st) st = fit(&W, &work, model, info, map, points, setup);
   if (!st) {
-    model->normalise = map->kind->scaled && psi.cosine; /* W is for psi, not for phi */
+    model->normalise = map->kind->scaled && map->psi.cosine; /* W is for psi, not for phi */
     st = ep_model_keep(model, map, &W);
   } else {
     ep_map_free(map);

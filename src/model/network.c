@@ -48,6 +48,18 @@ void ep_net_free(ep_net *net) {
   *net = (ep_net){.shape = net->shape};
 }
 
+ep_status ep_net_set_outputs(ep_net *net, ptrdiff_t outputs) {
+  ep_net_shape shape = net->shape;
+  ep_net other;
+  if (shape.outputs == outputs) return EP_OK;
+  shape.outputs = outputs;
+  EP_TRY(ep_net_new(&other, &shape, net->theta.prec));
+  for (int l = 0; l < shape.depth; l++) ep_mat_copy(&other.V[l], &net->V[l]);
+  ep_net_free(net);
+  *net = other;
+  return EP_OK;
+}
+
 ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
                        ptrdiff_t inputs, uint64_t seed, ep_precision prec) {
   if (!start) return ep_net_start(out, config, inputs, seed, prec);

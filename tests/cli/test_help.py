@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
+COMMANDS = ["fit", "accumulate", "merge", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
             "version"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
@@ -16,6 +16,7 @@ DEFAULTS = {
             "weight-variance": "1", "bias-variance": "0", "last-variance": "1", "weights": "uniform", "views": "0", "features": "dense",
             "filters": "data", "path": "auto", "landmarks": "0", "ridge": "0.01", "power": "0", "retraction": "qr",
             "block": "0", "krylov": "6", "restarts": "200", "eigen-tolerance": "1e-10"},
+    "merge": {"out": "sums.npz", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "compare": {"methods": "gd,kernel,grassmann,pca,infinite,iterate", "widths": "100,300,1000", "runs": "3",
                 "tolerance": "0.1", "rate": "1", "epochs": "100", "iterations": "5", "track-points": "20",
                 "test-samples": "1000", "out": "compare", "samples": "0", "scale": "auto", "width": "1000", "depth": "1",
@@ -61,7 +62,8 @@ DEFAULTS = {
 }
 # options of interface.md without a default value
 OTHERS = {
-    "fit": "alpha data labels image strict pairs augment anchors positives negatives input-scale init track history checkpoint "
+    "merge": "partial json progress",
+    "fit": "from alpha data labels image strict pairs augment anchors positives negatives input-scale init track history checkpoint "
            "resume json progress frozen explain",
     "embed": "data labels image strict labels-out normalise json progress",
     "compare": "test data labels image strict pairs augment anchors positives negatives input-scale init frozen json progress",
@@ -80,6 +82,12 @@ OTHERS = {
     "data": "data labels image strict out labels-out yes json progress",
     "version": "json progress",
 }
+
+# accumulate takes what fit takes, but for files
+DEFAULTS["accumulate"] = {**DEFAULTS["fit"], "method": "whitened", "out": "part.npz", "shard": "1/1"}
+del DEFAULTS["accumulate"]["every"]
+OTHERS["accumulate"] = " ".join(o for o in OTHERS["fit"].split()
+                                if o not in ("from", "history", "checkpoint", "resume", "explain"))
 
 
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])

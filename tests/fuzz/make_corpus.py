@@ -2,6 +2,7 @@
 """Writes the seeds of the fuzz targets to corpus/<target>/, a few small files each."""
 import base64
 import io
+import json
 import pathlib
 import struct
 import zipfile
@@ -110,3 +111,17 @@ put("picture", "alpha", png(pixels, 6))
 put("picture", "jpeg", JPEG)
 put("picture", "grey_jpeg", GREY_JPEG)
 put("picture", "cut_jpeg", JPEG[:-20])
+
+# sums: two nodes of three shards of a network of three units, by hand
+config = {"method": "whitened", "precision": "single", "width": 3, "outputs": 2, "version": "0.1.0", "terms": ["network"],
+          "unit": False, "normalise": False, "cosine": False,
+          "sums": {"shards": 3, "total": 9.0, "prints": [],
+                   "nodes": [{"first": f, "count": 1, "anchors": 3.0, "views": 6.0, "pairs": 6.0} for f in (0, 2)]}}
+eye = np.eye(3)
+members = {"sample": small.astype("<f4"), "V": eye.astype("<f4"), "W": eye[:, :2].astype("<f4"),
+           "config": np.array(json.dumps(config))}
+for end in "", ".1":
+    members |= {f"sum_C{end}": eye, f"sum_B{end}": eye, f"sum_psi{end}": eye[:1]}
+members = {f"{name}.npy": npy(a) for name, a in members.items()}
+put("sums", "whitened", npz(members, zipfile.ZIP_STORED))
+put("sums", "packed", npz(members, zipfile.ZIP_DEFLATED))

@@ -1,0 +1,301 @@
+/* Sums over anchors (sum.h), a block of rows at a time. Products are of the run's precision; what they add up to is
+ * double, so that the error does not grow with the number of points. */
+#include "method/sum.h"
+
+#include "core/threads.h"
+
+#include <math.h>
+#include <string.h>
+
+static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
+
+/* ---- the numbers */
+
+ep_status ep_sum_new(ep_sum *out, ptrdiff_t m, bool whitened) {
+  *out = (ep_sum){0};
+  ep_status st = ep_mat_new(&out->C, EP_DOUBLE, m, m);
+  if (!st && whitened) st = ep_mat_new(&out->B, EP_DOUBLE, m, m);
+  if (!st && whitened) st = ep_mat_new(&out->psi, EP_DOUBLE, 1, m);
+  if (st) ep_sum_free(out);
+  return st;
+}
+
+void ep_sum_free(ep_sum *s) {
+  ep_mat_free(&s->psi);
+  ep_mat_free(&s->B);
+  ep_mat_free(&s->C);
+}
+
+bool ep_sum_is_whitened(const ep_sum *s) { return s->B.data; }
+
+void ep_sum_add(const ep_sum *to, const ep_sum *from) {
+  ep_mat_axpy(&to->C, 1, &from->C);
+  if (!ep_sum_is_whitened(to)) return;
+  ep_mat_axpy(&to->B, 1, &from->B);
+  ep_mat_axpy(&to->psi, 1, &from->psi);
+}
+
+void ep_sum_count(ep_sum *to, const ep_sum *from) {
+  to->anchors += from->anchors;
+  to->views += from->views;
+  to->pairs += from->pairs;
+}
+
+double ep_sum_bytes(ptrdiff_t m, bool whitened) {
+  return sizeof(double) * (double)m * (double)m * (whitened ? 2 : 1);
+}
+
+/* ---- products that add up in double */
+
+enum {
+  ROWS = 2048,
+  FLUSH = 8192
+}; /* rows a block; rows that a product of the run's precision sums */
+
+typedef struct {
+  ep_mat to;      /* (M, M) double */
+  ep_mat part;    /* (M, M): `to` itself where the run is double */
+  ptrdiff_t rows; /* in the part */
+} adding;
+
+double ep_sum_scratch(ptrdiff_t m, ep_precision prec) {
+  const double size = (double)ep_sizeof(prec), parts = prec == EP_SINGLE ? 2 : 0;
+  return size * (double)m * (parts * (double)m + 2 * ROWS);
+}
+
+static ep_status new_adding(adding *a, ep_work *work, const ep_mat *to, ep_precision prec) {
+  *a = (adding){.to = *to, .part = *to};
+  return prec == EP_DOUBLE ? EP_OK : ep_work_mat(work, &a->part, prec, to->rows, to->cols);
+}
+
+static double beta(const adding *a) { return a->part.data == a->to.data || a->rows > 0; }
+
+static void flush(adding *a, bool now) {
+  if (a->part.data == a->to.data || a->rows == 0 || (!now && a->rows < FLUSH)) return;
+#pragma omp parallel for schedule(static) if (ep_worth_entries(&a->to))
+  for (ptrdiff_t i = 0; i < a->to.rows; i++)
+    for (ptrdiff_t j = 0; j < a->to.cols; j++) *ep_d(&a->to, i, j) += (double)*ep_s(&a->part, i, j);
+  a->rows = 0;
+}
+
+/* += A'A, upper triangle; += A'B */
+static void add_gram(adding *a, const ep_mat *A) {
+  ep_mat_gram_cols(&a->part, 1, A, beta(a));
+  a->rows += A->rows;
+  flush(a, false);
+}
+
+static void add_product(adding *a, const ep_mat *A, const ep_mat *B) {
+  ep_mat_mul(&a->part, 1, A, EP_T, B, EP_N, beta(a));
+  a->rows += A->rows;
+  flush(a, false);
+}
+
+/* ---- whitened: views and groups of them */
+
+typedef struct {
+  ep_sum *sum;
+  adding B, C;
+  ep_mat H, G, x; /* (block, M) features of views, (block, M) sums of groups, (block, D) */
+  ptrdiff_t *point;
+  ptrdiff_t *group; /* (block) which row of G a view belongs to */
+} grouping;
+
+/* views of whole groups from anchor `first` on that fill a block; how many anchors that is */
+static ptrdiff_t next_block(grouping *g, ptrdiff_t *views, const ep_pairs *p, ptrdiff_t first,
+                            ptrdiff_t end) {
+  ptrdiff_t n = 0, anchors = 0;
+  for (ptrdiff_t i = first; i < end; i++, anchors++) {
+    ptrdiff_t size = 1;
+    while (p->start[i] + size - 1 < p->start[i + 1] && p->sign[p->start[i] + size - 1] > 0) size++;
+    if (n + size > g->H.rows) break;
+    for (ptrdiff_t v = 0; v < size; v++) {
+      g->point[n] = v == 0 ? p->anchor[i] : p->partner[p->start[i] + v - 1];
+      g->group[n++] = anchors;
+    }
+    g->sum->views += (double)size;
+    g->sum->pairs += (double)size * (double)(size - 1);
+  }
+  g->sum->anchors += (double)anchors;
+  *views = n;
+  return anchors;
+}
+
+/* G_group += H_view; views of a group stand together */
+static void add_groups(const ep_mat *G, const ep_mat *H, const ptrdiff_t *group) {
+  ep_mat_fill(G, 0);
+#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
+  for (ptrdiff_t i = 0; i < H->rows; i++)
+    if (i == 0 || group[i] != group[i - 1])
+      for (ptrdiff_t k = i; k < H->rows && group[k] == group[i]; k++) {
+        const ep_mat g = ep_mat_rows(G, group[i], 1), h = ep_mat_rows(H, k, 1);
+        ep_mat_axpy(&g, 1, &h);
+      }
+}
+
+static void add_mean(double *mean, const ep_mat *G) {
+#pragma omp parallel for schedule(static) if (ep_worth_entries(G))
+  for (ptrdiff_t j0 = 0; j0 < G->cols; j0 += 64)
+    for (ptrdiff_t i = 0; i < G->rows; i++)
+      for (ptrdiff_t j = j0; j < j0 + 64 && j < G->cols; j++) mean[j] += ep_get(G, i, j);
+}
+
+static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_points *points) {
+  const ep_precision prec = points->X.prec;
+  const ptrdiff_t k = sum->C.rows, most = 1 + ep_pairs_most_partners(&points->pairs);
+  const ptrdiff_t block = most > ROWS ? most : ROWS;
+  *g = (grouping){.sum = sum};
+  sum->prec = prec;
+  EP_TRY(new_adding(&g->B, work, &sum->B, prec));
+  EP_TRY(new_adding(&g->C, work, &sum->C, prec));
+  EP_TRY(ep_work_mat(work, &g->H, prec, block, k));
+  EP_TRY(ep_work_mat(work, &g->G, prec, block, k));
+  EP_TRY(ep_work_mat(work, &g->x, prec, block, points->X.cols));
+  EP_TRY(ep_work_get(work, &g->point, block, sizeof *g->point));
+  return ep_work_get(work, &g->group, block, sizeof *g->group);
+}
+
+static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
+                            const ep_points *points) {
+  const ep_pairs *p = &points->pairs;
+  grouping g;
+  EP_TRY(new_grouping(&g, work, sum, points));
+  for (ptrdiff_t i = 0, count, n; i < p->anchors; i += count) {
+    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
+    count = next_block(&g, &n, p, i, p->anchors);
+    const ep_mat H = ep_mat_rows(&g.H, 0, n), G = ep_mat_rows(&g.G, 0, count);
+    const ep_mat x = ep_mat_rows(&g.x, 0, n);
+    EP_TRY(ep_psi_rows_gather(&H, map, points, g.point, &x));
+    add_groups(&G, &H, g.group);
+    add_mean(sum->psi.data, &G);
+    add_gram(&g.B, &H);
+    add_gram(&g.C, &G);
+  }
+  flush(&g.B, true);
+  flush(&g.C, true);
+  return EP_OK;
+}
+
+ep_status ep_sum_whitened(ep_sum *sum, const ep_map *map, const ep_points *points) {
+  ep_work work = {0};
+  EP_CHECK(
+      !ep_pairs_has_negatives(&points->pairs) && !points->pairs.all_others, EP_ERR_INPUT,
+      "method whitened takes views of points, no negatives: use --views R or --pairs positives");
+  const ep_status st = sum_groups(&work, sum, map, points);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- pca: anchors and their partners */
+
+typedef struct {
+  ep_mat A, T, H,
+      x; /* (block, M) anchors' features, their sums of partners, features in transit; (block, D) */
+  ptrdiff_t *point; /* (block) */
+  ptrdiff_t *row;   /* (block) row of T that a partner goes to */
+  double *sign;     /* (block) */
+} gathering;
+
+static ep_status new_gathering(gathering *g, ep_work *work, const ep_map *map, const ep_mat *X,
+                               ptrdiff_t block) {
+  EP_TRY(ep_work_mat(work, &g->A, X->prec, block, map->count));
+  EP_TRY(ep_work_mat(work, &g->T, X->prec, block, map->count));
+  EP_TRY(ep_work_mat(work, &g->H, X->prec, block, map->count));
+  EP_TRY(ep_work_mat(work, &g->x, X->prec, block, X->cols));
+  EP_TRY(ep_work_get(work, &g->point, block, sizeof *g->point));
+  EP_TRY(ep_work_get(work, &g->row, block, sizeof *g->row));
+  return ep_work_get(work, &g->sign, block, sizeof *g->sign);
+}
+
+static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
+  const ep_mat x = ep_mat_rows(&g->x, 0, n);
+  if (!ep_psi_rows_all_kept(rows))
+    return ep_psi_rows_gather(H, rows->map, rows->points, g->point, &x);
+#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const ep_mat to = ep_mat_rows(H, i, 1), from = ep_mat_rows(&rows->kept, g->point[i], 1);
+    ep_mat_copy(&to, &from);
+  }
+  return EP_OK;
+}
+
+/* T_row += sign H */
+static ep_status add_partners(gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
+  const ep_mat H = ep_mat_rows(&g->H, 0, n);
+  EP_TRY(some_rows(&H, g, rows, n));
+#pragma omp parallel for schedule(static) if (ep_worth_entries(&H))
+  for (ptrdiff_t i = 0; i < n;
+       i++) /* partners of one anchor stand together, each in one chunk of rows */
+    if (i == 0 || g->row[i] != g->row[i - 1])
+      for (ptrdiff_t k = i; k < n && g->row[k] == g->row[i]; k++) {
+        const ep_mat t = ep_mat_rows(&g->T, g->row[i], 1), h = ep_mat_rows(&H, k, 1);
+        ep_mat_axpy(&t, g->sign[k], &h);
+      }
+  return EP_OK;
+}
+
+/* t_n of the anchors first .. first + n */
+static ep_status partner_sums(gathering *g, ep_psi_rows *rows, const ep_pairs *p, ptrdiff_t first,
+                              ptrdiff_t n) {
+  const ep_mat T = ep_mat_rows(&g->T, 0, n);
+  ptrdiff_t waiting = 0;
+  ep_mat_fill(&T, 0);
+  for (ptrdiff_t i = first; i < first + n; i++)
+    for (ptrdiff_t k = p->start[i]; k < p->start[i + 1]; k++) {
+      g->point[waiting] = p->partner[k];
+      g->row[waiting] = i - first;
+      g->sign[waiting++] = p->sign[k];
+      if (waiting < g->H.rows) continue;
+      EP_TRY(add_partners(g, rows, waiting));
+      waiting = 0;
+    }
+  return waiting ? add_partners(g, rows, waiting) : EP_OK;
+}
+
+static ep_status keep_rows(ep_psi_rows *rows) {
+  ep_mat all;
+  for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->points->X.rows; i += rows->block) {
+    EP_TRY(ep_run_step("features", (double)i, (double)rows->points->X.rows));
+    EP_TRY(ep_psi_rows_get(&all, rows, i));
+  }
+  return EP_OK;
+}
+
+static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, const ep_pairs *p) {
+  gathering g;
+  adding C;
+  EP_TRY(keep_rows(rows));
+  EP_TRY(new_gathering(&g, work, rows->map, &rows->points->X, rows->block));
+  EP_TRY(new_adding(&C, work, &sum->C, rows->points->X.prec));
+  for (ptrdiff_t i = 0; i < p->anchors; i += rows->block) {
+    const ptrdiff_t n = smaller(rows->block, p->anchors - i);
+    const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);
+    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
+    memcpy(g.point, p->anchor + i, (size_t)n * sizeof *g.point);
+    EP_TRY(some_rows(&A, &g, rows, n));
+    EP_TRY(partner_sums(&g, rows, p, i, n));
+    add_product(&C, &A, &T);
+  }
+  flush(&C, true);
+  sum->prec = rows->points->X.prec;
+  sum->anchors += (double)p->anchors;
+  sum->pairs += (double)p->start[p->anchors];
+  return EP_OK;
+}
+
+ep_status ep_sum_pca(ep_sum *sum, const ep_map *map, const ep_points *points, double memory) {
+  ep_work work = {0};
+  ep_psi_rows rows;
+  const ep_pairs *p = &points->pairs;
+  const double m = (double)map->count, size = (double)ep_sizeof(points->X.prec);
+  /* three blocks of rows are needed besides; features are kept where points are met more than once, all or none */
+  const double left = memory - (size < 8 ? size * m * m : 0);
+  const bool keep = p->anchors + p->start[p->anchors] > points->X.rows &&
+                    size * (double)points->X.rows * m < 0.6 * left;
+  EP_CHECK(!p->all_others, EP_ERR_ARG,
+           "sums over anchors take listed pairs; for --pairs all use fit with --path free or dual");
+  ep_status st = ep_psi_rows_new(&rows, &work, map, points, keep, left * 0.6);
+  if (!st) st = sum_anchors(&work, sum, &rows, p);
+  ep_work_free(&work);
+  return st;
+}
