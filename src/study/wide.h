@@ -19,8 +19,12 @@ typedef struct {
   const char *data, *method, *loss, *similarity, *activation, *track, *pairs;
   long outputs, depth;
   double rate, tolerance;
-  long patience;
+  double rate_of_width; /* > 0: the rate is this times M */
+  long patience, track_every;
 } wide_setting;
+/* The control of what falls with width because training has got less far: a rate that grows with M, from that of the least
+ * width, so that rate x t / M is the same at all of them. */
+wide_setting wide_same_progress(const wide_setting *s, const wide_size *z);
 
 /* A fit with everything it was made from. */
 typedef struct {
@@ -43,6 +47,9 @@ ep_status wide_train_from_start(wide_fit *f);
 /* Another model from the same points and start; method NULL: as it is. */
 ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
                          long epochs);
+/* The same method from other weights. */
+ep_status wide_fit_from(ep_model **model, ep_fit_info *info, const wide_fit *f, const ep_net *start,
+                        long epochs);
 void wide_free(wide_fit *f);
 ep_status wide_embed(ep_mat *E, const ep_model *model, const ep_mat *X);
 
@@ -60,6 +67,8 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
 ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
 /* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
+/* The criterion of most: exponent at most -0.4, all of its 95 % interval below 0. */
+bool wide_falls(const ep_power_law *law);
 /* Sweeps one quantity over the widths: its law as NAME.., its figure; falls: surely, from the least to the largest. */
 typedef struct {
   const char *name, *title, *alt, *y;
@@ -80,8 +89,8 @@ ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z
 
 typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
 wide_check wide_fig1, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m, wide_fig4r,
-    wide_fig5l, wide_fig5m, wide_fig5r, wide_fig7, wide_bounds, wide_prop18, wide_open,
-    wide_open_losses, wide_open_depth, wide_open_data, wide_open_start;
+    wide_lemma17, wide_fig5l, wide_fig5m, wide_fig5r, wide_fig7, wide_bounds, wide_theorem13,
+    wide_prop18, wide_open, wide_open_losses, wide_open_depth, wide_open_data, wide_open_start;
 
 /* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
 typedef struct {

@@ -3,7 +3,7 @@
 
 #include "study/size.h"
 
-#include <eigenpair/probe.h>
+#include <eigenpair/subspace.h>
 #include <math.h>
 
 static const wide_size pca_sizes[] = {{50, 200, 3, 4, {50, 100, 200, 400}},
@@ -72,8 +72,87 @@ ep_status wide_fig4m(ep_claim_result *r, ep_claim_size size, const ep_run_config
   return st;
 }
 
-/* ---- Fig. 4 right: PCA of C(0) and PCA of the trained C give one representation */
+/* ---- Fig. 4 right: trained with C(t), and with C held at C(0) */
 
+/* mean over points of |f(x) - f_frozen(x)| / |f_frozen(x)|: as they are, and after the best rotation */
+static ep_status compare_outputs(double out[2], ep_work *work, const ep_mat *A, const ep_mat *B) {
+  ep_procrustes_info info;
+  ep_mat O;
+  ptrdiff_t n = 0;
+  out[0] = 0;
+  for (ptrdiff_t i = 0; i < A->rows; i++) { /* blank crops have f = 0 and are left out */
+    const ep_mat a = ep_mat_rows(A, i, 1), b = ep_mat_rows(B, i, 1);
+    const double norm = ep_mat_norm2(&b);
+    if (norm > 0) out[0] += sqrt(ep_mat_distance2(&a, &b) / norm), n++;
+  }
+  out[0] /= (double)n;
+  EP_TRY(ep_work_mat(work, &O, EP_DOUBLE, A->cols, A->cols));
+  EP_TRY(ep_procrustes(&O, &info, A, B));
+  out[1] = info.mean;
+  return EP_OK;
+}
+
+static ep_status against_frozen(double *out, wide_fit *f, bool first_seed, void *user) {
+  ep_model *frozen = NULL;
+  ep_fit_info info = {0};
+  ep_mat A = {0}, B = {0};
+  ep_work work = {0};
+  (void)first_seed;
+  (void)user;
+  f->setup->closed.frozen = true;
+  ep_status st = wide_fit_again(&frozen, &info, f, NULL, f->setup->fit.epochs);
+  f->setup->closed.frozen = false;
+  if (!st) st = wide_embed(&A, f->model, &f->points.X);
+  if (!st) st = wide_embed(&B, frozen, &f->points.X);
+  if (!st) st = compare_outputs(out, &work, &A, &B);
+  ep_mat_free(&A);
+  ep_mat_free(&B);
+  ep_model_free(frozen);
+  ep_fit_info_free(&info);
+  ep_work_free(&work);
+  return st;
+}
+
+static ep_status fig4r(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
+                       const ep_run_config *run) {
+  static const char *const names[] = {"difference", "difference_rotated"};
+  const wide_setting scaled = wide_same_progress(s, z);
+  claim_curve c[2], control[2];
+  ep_power_law law[2], other;
+  json_t *figure;
+  EP_TRY(wide_sweep(c, 2, work, s, z, against_frozen, NULL, run));
+  EP_TRY(wide_sweep(control, 2, work, &scaled, z, against_frozen, NULL, run));
+  EP_TRY(wide_width_figure(&figure, r, "difference", "C frozen and C trained",
+                           "Mean fractional difference of the outputs of training with C held at "
+                           "C(0) and with C free, against width, with the range over seeds; with "
+                           "a rate that grows with the width it does not fall.",
+                           "mean fractional difference"));
+  EP_TRY(claim_draw(figure, "as they are", NULL, &c[0], false));
+  EP_TRY(claim_draw(figure, "after the best rotation", NULL, &c[1], false));
+  EP_TRY(claim_draw(figure, "control: rate grows with M", NULL, &control[1], false));
+  EP_TRY(wide_slope(figure, NULL, &c[0]));
+  for (int k = 0; k < 2; k++) EP_TRY(wide_law(&law[k], r, names[k], &c[k]));
+  EP_TRY(wide_law(&other, r, "control_difference_rotated", &control[1]));
+  r->pass = wide_falls(&law[0]) && wide_falls(&law[1]) && !wide_falls(&other);
+  EP_TRY(ep_claim_note(r,
+                       "Both trainings begin at the same V and W; mean over the points of "
+                       "|f - f_frozen| / |f_frozen|, as they are and after the rotation of the "
+                       "outputs that brings them closest. Control: the same at rate M over the "
+                       "least width."));
+  return wide_say(r, s, z);
+}
+
+ep_status wide_fig4r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  const wide_setting s = {.data = wide_images(size), .method = "grassmann", .rate = 1};
+  ep_work work = {0};
+  const ep_status st = fig4r(r, &work, &s, &pca_sizes[size], run);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- Lemma 17: PCA of C(0) and PCA of C(t) */
+
+/* largest over points of |O'u_t(x) - u_0(x)|, and over |u_0(x)| the mean: what the eye sees of it */
 static ep_status measure_representation(double *out, wide_fit *f, bool first_seed, void *user) {
   const ep_bound_run run = {ep_model_net(f->start), ep_model_net(f->model), &f->points, f->setup,
                             f->info.epochs};
@@ -82,189 +161,41 @@ static ep_status measure_representation(double *out, wide_fit *f, bool first_see
   (void)user;
   EP_TRY(ep_bound_measure(&m, EP_BOUND_REPRESENTATION, &run));
   out[0] = m.value;
+  out[1] = m.gap;
   return EP_OK;
 }
 
-ep_status wide_fig4r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const wide_words words = {
-      "difference", "PCA of C(0) and of the trained C",
-      "The largest difference of the two representations after the best rotation falls with width, "
-      "with the range over seeds.",
-      "largest difference of a point"};
-  const wide_setting s = {.data = wide_images(size), .method = "grassmann", .rate = 1};
-  ep_power_law law;
-  EP_TRY(
-      wide_law_check(&law, &r->pass, r, &words, measure_representation, &s, &pca_sizes[size], run));
+static ep_status lemma17(ep_claim_result *r, ep_work *work, const wide_setting *s,
+                         const wide_size *z, const ep_run_config *run) {
+  const wide_setting scaled = wide_same_progress(s, z);
+  claim_curve c[2], control[2];
+  ep_power_law law, other;
+  json_t *figure;
+  EP_TRY(wide_sweep(c, 2, work, s, z, measure_representation, NULL, run));
+  EP_TRY(wide_sweep(control, 2, work, &scaled, z, measure_representation, NULL, run));
+  EP_TRY(wide_width_figure(&figure, r, "difference", "PCA of C(0) and of the trained C",
+                           "The largest difference of the two representations after the best "
+                           "rotation against width, with the range over seeds; with a rate that "
+                           "grows with the width it does not fall.",
+                           "largest difference of a point"));
+  EP_TRY(claim_draw(figure, "measured", NULL, &c[0], false));
+  EP_TRY(claim_draw(figure, "control: rate grows with M", NULL, &control[0], false));
+  EP_TRY(wide_slope(figure, NULL, &c[0]));
+  EP_TRY(wide_law(&law, r, "difference", &c[0]));
+  EP_TRY(wide_law(&other, r, "control_difference", &control[0]));
+  EP_TRY(wide_medians(r, "gap_behind_eigenvalue_Z", &c[1]));
+  r->pass = wide_falls(&law) && !wide_falls(&other);
   EP_TRY(ep_claim_note(r,
                        "Largest over points of |O'u_T(x) - u_0(x)|, O the rotation that brings "
-                       "the one basis closest to the other."));
-  return wide_say(r, &s, &pca_sizes[size]);
-}
-
-/* ---- Fig. 5 right: linear probes */
-
-/* what is beside training (first): name, method, share of the epochs (0: the paper's five iterations), judged */
-enum { METHODS = 5 };
-static const struct {
-  const char *name, *method;
-  double epochs;
-  bool judged; /* the others are shown beside them */
-} methods[METHODS] = {{"grassmann", "grassmann", 1, true},
-                      {"pca", "pca", 1, true},
-                      {"iterate", "iterate", 0, true},
-                      {"gd", "gd", 1, false},
-                      {"grassmann_a_tenth", "grassmann", 0.1, false}};
-
-typedef struct {
-  ep_dataset train, test;
-} labelled;
-
-static ep_status load_part(ep_dataset *set, const wide_fit *f, const char *part, long samples) {
-  ep_data_config data = f->setup->data;
-  snprintf(data.data, sizeof data.data, "%.500s%s", f->setup->data.data, part);
-  data.samples = samples;
-  EP_TRY(ep_dataset_load(set, &data, &f->setup->run));
-  ep_scale_to_unit(&set->X);
-  return EP_OK;
-}
-
-static ep_status probe(double *accuracy, const wide_fit *f, const ep_model *m, const labelled *l) {
-  ep_mat A = {0}, B = {0};
-  ep_probe_config config;
-  ep_probe_result result = {0};
-  ep_options_default(ep_probe_options, &config);
-  ep_status st = wide_embed(&A, m, &l->train.X);
-  if (!st) st = wide_embed(&B, m, &l->test.X);
-  const ep_labelled train = {&A, l->train.labels}, test = {&B, l->test.labels};
-  if (!st) st = ep_probe_run(&result, "linear", &train, &test, &config, &f->setup->run);
-  *accuracy = result.accuracy;
-  ep_probe_result_free(&result);
-  ep_mat_free(&A);
-  ep_mat_free(&B);
-  return st;
-}
-
-static ep_status all_accuracies(double *out, const wide_fit *f, const labelled *l) {
-  EP_TRY(probe(&out[0], f, f->model, l));
-  for (int k = 1; k < METHODS; k++) {
-    ep_model *m = NULL;
-    ep_fit_info info = {0};
-    const double share = methods[k].epochs * (double)f->setup->fit.epochs;
-    ep_status st = wide_fit_again(&m, &info, f, methods[k].method, share > 0 ? (long)share : 5);
-    if (!st) st = probe(&out[k], f, m, l);
-    ep_model_free(m);
-    ep_fit_info_free(&info);
-    EP_TRY(st);
-  }
-  return EP_OK;
-}
-
-static ep_status measure_accuracy(double *out, wide_fit *f, bool first_seed, void *user) {
-  labelled l = {0};
-  (void)first_seed;
-  (void)user;
-  ep_status st = load_part(&l.train, f, "", f->setup->data.samples);
-  if (!st) st = load_part(&l.test, f, ":test", 0);
-  if (!st) st = all_accuracies(out, f, &l);
-  ep_dataset_free(&l.train);
-  ep_dataset_free(&l.test);
-  return st;
-}
-
-static double mean_of(const claim_curve *c, ptrdiff_t i) {
-  double sum = 0;
-  for (int k = 0; k < c->runs; k++) sum += *claim_at(c, i, k) / c->runs;
-  return sum;
-}
-
-/* iterate less pca at one width, mean over seeds, and its standard error */
-static double gain_at(double *error, const claim_curve *c, ptrdiff_t i) {
-  double mean = 0, square = 0;
-  const double n = c->runs;
-  for (int k = 0; k < c->runs; k++) {
-    const double d = *claim_at(&c[2], i, k) - *claim_at(&c[1], i, k);
-    mean += d / n, square += d * d / n;
-  }
-  *error = sqrt(fmax(square - mean * mean, 0) / fmax(n - 1, 1));
-  return mean;
-}
-
-static ep_status say_gains(ep_claim_result *r, const claim_curve *c) {
-  double error;
-  const double gain = gain_at(&error, c, 0);
-  return ep_claim_found(r,
-                        "At the least width five iterations %s: %+.4f in accuracy (%.4f to %.4f).",
-                        gain - 2 * error > 0   ? "help"
-                        : gain + 2 * error < 0 ? "hurt"
-                                               : "neither help nor hurt",
-                        gain, gain - 2 * error, gain + 2 * error);
-}
-
-static ep_status gain(ep_claim_result *r, const claim_curve *c, ptrdiff_t i) {
-  char name[64];
-  double error;
-  const double mean = gain_at(&error, c, i);
-  snprintf(name, sizeof name, "gain_of_iterating_at_%.0f", c->x[i]);
-  EP_TRY(ep_claim_measure(r, name, mean));
-  snprintf(name, sizeof name, "gain_of_iterating_at_%.0f_low", c->x[i]);
-  EP_TRY(ep_claim_measure(r, name, mean - 2 * error));
-  snprintf(name, sizeof name, "gain_of_iterating_at_%.0f_high", c->x[i]);
-  return ep_claim_measure(r, name, mean + 2 * error);
-}
-
-static ep_status fig5r(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
-                       const ep_run_config *run) {
-  claim_curve c[METHODS];
-  json_t *figure;
-  EP_TRY(wide_sweep(c, METHODS, work, s, z, measure_accuracy, NULL, run));
-  EP_TRY(claim_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear probe on test points",
-                      "Accuracy of training, PCA of C(0) and five iterations against width, with "
-                      "the range over seeds.",
-                      (ep_axis){"width M", true}, (ep_axis){"test accuracy", false}));
-  const ptrdiff_t last = c[0].count - 1;
-  double least[WIDE_WIDTHS], most[WIDE_WIDTHS], spread[WIDE_WIDTHS];
-  for (ptrdiff_t i = 0; i <= last; i++) least[i] = 1, most[i] = 0;
-  EP_TRY(ep_claim_measure_all(r, "widths", c[0].x, c[0].count));
-  for (int k = 0; k < METHODS; k++) {
-    char name[64];
-    double mean[WIDE_WIDTHS];
-    EP_TRY(claim_draw(figure, methods[k].name, NULL, &c[k], false));
-    for (ptrdiff_t i = 0; i <= last; i++) mean[i] = mean_of(&c[k], i);
-    snprintf(name, sizeof name, "accuracy_%s", methods[k].name);
-    EP_TRY(ep_claim_measure_all(r, name, mean, last + 1));
-    for (ptrdiff_t i = 0; methods[k].judged && i <= last; i++) {
-      least[i] = fmin(least[i], mean[i]), most[i] = fmax(most[i], mean[i]);
-      spread[i] = most[i] - least[i];
-    }
-  }
-  EP_TRY(ep_claim_measure_all(r, "spread", spread, last + 1));
-  EP_TRY(ep_claim_measure(r, "spread_at_largest_width", spread[last]));
-  for (ptrdiff_t i = 0; i <= last; i++) EP_TRY(gain(r, c, i));
-  r->pass = spread[last] <= 0.03 && least[last] > 0.5;
-  EP_TRY(ep_claim_note(r,
-                       "Multinomial logistic regression on the anchors' outputs, judged on the "
-                       "test part. Gains of iterating over PCA are means over seeds with two "
-                       "standard errors; that they help at small widths is reported, not "
-                       "required."));
-  EP_TRY(say_gains(r, c));
-  EP_TRY(
-      ep_claim_found(r,
-                     "Training after a tenth of the epochs reaches %.3f at the largest width, at "
-                     "the end %.3f, PCA of C(0) %.3f.",
-                     mean_of(&c[4], last), mean_of(&c[0], last), mean_of(&c[1], last)));
-  EP_TRY(ep_claim_found(r,
-                        "Plain descent, whose output layer is not held orthogonal, probes at %.3f.",
-                        mean_of(&c[3], last)));
+                       "the one basis closest to the other. Control: the same at rate M over the "
+                       "least width."));
   return wide_say(r, s, z);
 }
 
-ep_status wide_fig5r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const wide_size sizes[] = {{100, 500, 3, 3, {30, 100, 300}},
-                                    {500, 500, 5, 4, {30, 100, 300, 1000}},
-                                    {1000, 500, 5, 5, {30, 100, 300, 1000, 3000}}};
+ep_status wide_lemma17(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   const wide_setting s = {.data = wide_images(size), .method = "grassmann", .rate = 1};
   ep_work work = {0};
-  const ep_status st = fig5r(r, &work, &s, &sizes[size], run);
+  const ep_status st = lemma17(r, &work, &s, &pca_sizes[size], run);
   ep_work_free(&work);
   return st;
 }

@@ -37,10 +37,17 @@ static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long 
   if (s->depth) u->net.depth = s->depth;
   if (s->outputs) u->net.outputs = s->outputs;
   if (s->rate > 0) u->fit.rate = s->rate;
+  if (s->rate_of_width > 0) u->fit.rate = s->rate_of_width * (double)width;
   if (s->patience) u->fit.patience = s->patience;
   u->fit.tolerance = s->tolerance;
   u->fit.epochs = z->epochs;
-  u->fit.track_every = z->epochs > 25 ? z->epochs / 25 : 1;
+  u->fit.track_every = s->track_every ? s->track_every : z->epochs > 25 ? z->epochs / 25 : 1;
+}
+
+wide_setting wide_same_progress(const wide_setting *s, const wide_size *z) {
+  wide_setting other = *s;
+  other.rate_of_width = s->rate / (double)z->width[0];
+  return other;
 }
 
 /* ---- long fits are parts: kept on the way, so that a claim that was killed goes on from them */
@@ -96,17 +103,27 @@ ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, lon
                         ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run);
 }
 
-ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
-                         long epochs) {
+static ep_status fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f,
+                           const char *method, const ep_net *start, long epochs) {
   ep_setup *setup = ep_alloc(1, sizeof *setup);
   EP_CHECK(setup, EP_ERR_NOMEM, "no memory for a setup");
   *setup = *f->setup;
   PUT(setup->fit.method, method);
   setup->fit.track[0] = '\0';
   setup->fit.epochs = epochs;
-  const ep_status st = fit(model, info, &f->points, setup, NULL);
+  const ep_status st = fit(model, info, &f->points, setup, start);
   ep_release(setup);
   return st;
+}
+
+ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
+                         long epochs) {
+  return fit_again(model, info, f, method, NULL, epochs);
+}
+
+ep_status wide_fit_from(ep_model **model, ep_fit_info *info, const wide_fit *f, const ep_net *start,
+                        long epochs) {
+  return fit_again(model, info, f, NULL, start, epochs);
 }
 
 ep_status wide_start(wide_fit *f) {
@@ -206,6 +223,8 @@ ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, cons
   snprintf(full, sizeof full, "%s_exponent", name);
   return claim_measure_law(r, full, law);
 }
+
+bool wide_falls(const ep_power_law *law) { return law->exponent <= -0.4 && law->high < 0; }
 
 ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
                             const char *title, const char *alt, const char *y) {
