@@ -46,21 +46,24 @@ const char *ep_rows_name(int i);              /* free, unit */
   X(S, INT, track_every, "1", 1, 1e9, NULL,                                                    \
     "look every so many epochs; between, the last values stand")
 
-const char *ep_path_name(int i); /* auto, primal, free, dual */
+const char *ep_path_name(int i);  /* auto, primal, free, dual */
+const char *ep_norms_name(int i); /* features, outputs */
 
-#define EP_CLOSED_OPTIONS(X, S)                                                               \
-  X(S, NAME, path, "auto", 0, 0, ep_path_name,                                                \
-    "pca: by C itself, by products with its factors, by the Gram matrix; auto: the cheapest") \
-  X(S, INT, landmarks, "0", 0, 1e7, NULL,                                                     \
-    "infinite width: points the kernel is seen from; 0: all, or as many as fit --memory")     \
-  X(S, REAL, ridge, "0.01", 0, 1e6, ep_auto_name,                                             \
-    "whitened: ridge, as a share of the mean eigenvalue of the total covariance; auto: by "   \
-    "held-out points")                                                                        \
-  X(S, REAL, power, "0", 0, 10, NULL,                                                         \
-    "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")               \
-  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                      \
-    "grassmann: how W comes back to W'W = I after a step")                                    \
-  X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start")
+#define EP_CLOSED_OPTIONS(X, S)                                                                    \
+  X(S, NAME, path, "auto", 0, 0, ep_path_name,                                                     \
+    "pca: by C itself, by products with its factors, by the Gram matrix; auto: the cheapest")      \
+  X(S, INT, landmarks, "0", 0, 1e7, NULL,                                                          \
+    "infinite width: points the kernel is seen from; 0: all, or as many as fit --memory")          \
+  X(S, REAL, ridge, "0.01", 0, 1e6, ep_auto_name,                                                  \
+    "whitened: ridge, as a share of the mean eigenvalue of the total covariance; auto: by "        \
+    "held-out points")                                                                             \
+  X(S, REAL, power, "0", 0, 10, NULL,                                                              \
+    "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")                    \
+  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                           \
+    "grassmann: how W comes back to W'W = I after a step")                                         \
+  X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start") \
+  X(S, NAME, norms, "features", 0, 0, ep_norms_name,                                               \
+    "grassmann: the cosine divides by |phi(Vx)|, WIDE's bound, or by |f(x)|: outputs, as it is")
 
 /* Files of a fit; they do not change its result. */
 #define EP_FIT_FILES(X, S)                                                                         \

@@ -3,7 +3,7 @@
  *   W <- retract(W - eta (I - WW') dL/dW),   V <- V - eta dL/dV
  *
  * Frozen: V stays, so C does, and W goes to its top eigenvectors. Iterated (WIDE section 5): W = PCA of C(V), then one
- * step of V. */
+ * step of V. With --norms outputs the loss is that of the cosine of f(x) = M^{-1/2} W'phi(Vx). */
 #include "method/closed.h"
 #include "method/methods.h"
 #include "method/training.h"
@@ -103,16 +103,30 @@ static ep_status iterate_loss(ep_training *t, double *loss, bool gradient) {
 
 /* ---- setting up */
 
-/* Losses of inner products do not see a rotation of the outputs; the others have no place on the Grassmannian. The norm
- * is in psi, so similarities are products of the outputs. */
-static ep_status objective(ep_training *t, ep_psi *psi) {
+/* What the cosine divides by. features: |phi(Vx)|, the right side of WIDE eq. 9, which makes the linear loss a trace of C;
+ * outputs: |f(x)|, the cosine itself. */
+enum { FEATURES, OUTPUTS };
+const char *ep_norms_name(int i) {
+  static const char *const names[] = {[FEATURES] = "features", [OUTPUTS] = "outputs"};
+  return i < 2 ? names[i] : NULL;
+}
+
+/* Losses of inner products do not see a rotation of the outputs; the others have no place on the Grassmannian. With the
+ * norms of features in psi, similarities are products of the outputs. */
+static ep_status objective(ep_training *t, ep_psi *psi, bool iterated) {
   ep_objective_config config = t->setup->objective;
+  int norms = 0;
   *psi = ep_psi_of(&t->objective);
+  EP_TRY(ep_options_name(&norms, NULL, "--norms", t->setup->closed.norms, ep_norms_name));
   EP_CHECK(strcmp(config.loss, "barlow") != 0 && strcmp(config.loss, "vicreg") != 0, EP_ERR_ARG,
            "loss %s changes when outputs are rotated: it has no descent with W'W = I; use gd or "
            "whitened",
            config.loss);
-  ep_objective_products(&t->objective);
+  EP_CHECK(norms == FEATURES || !iterated, EP_ERR_ARG,
+           "--norms outputs: the cosine itself is no trace of C, so W is no PCA; use --method "
+           "grassmann");
+  if (norms == OUTPUTS) psi->cosine = false;
+  else ep_objective_products(&t->objective);
   return EP_OK;
 }
 
@@ -160,7 +174,7 @@ static ep_status report(ep_training *t, const orthogonal *o, bool iterated) {
 static ep_status descend(ep_training *t, bool iterated) {
   ep_work work = {0};
   orthogonal o = {0};
-  ep_status st = objective(t, &o.psi);
+  ep_status st = objective(t, &o.psi, iterated);
   if (!st) st = ep_training_network(t, true);
   if (!st) st = retract_W(t->net, &t->grad.W, 0, t->setup); /* the start: W <- qf(W) */
   if (!st && t->net != t->whole) ep_mat_copy(&t->whole->W, &t->net->W);

@@ -67,6 +67,7 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
 ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
 /* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
+#define WIDE_EXPONENT "exponent in width is at most -0.4 with its 95 % interval below 0"
 /* The criterion of most: exponent at most -0.4, all of its 95 % interval below 0. */
 bool wide_falls(const ep_power_law *law);
 /* Sweeps one quantity over the widths: its law as NAME.., its figure; falls: surely, from the least to the largest. */
@@ -89,8 +90,9 @@ ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z
 
 typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
 wide_check wide_fig1, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m, wide_fig4r,
-    wide_lemma17, wide_fig5l, wide_fig5m, wide_fig5r, wide_fig7, wide_bounds, wide_theorem13,
-    wide_prop18, wide_open, wide_open_losses, wide_open_depth, wide_open_data, wide_open_start;
+    wide_lemma17, wide_timescale, wide_remark15, wide_eq9, wide_fig5l, wide_fig5m, wide_fig5r,
+    wide_fig7, wide_bounds, wide_theorem13, wide_prop18, wide_open, wide_open_losses,
+    wide_open_depth, wide_open_data, wide_open_start;
 
 /* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
 typedef struct {

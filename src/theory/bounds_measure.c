@@ -87,7 +87,8 @@ ep_status ep_bound_inputs_from(ep_bound_inputs *out, const ep_bound_run *run) {
       .depth = shape->depth,
       .cosine = ep_psi_of(&o).cosine,
       .descent = method_is(run, "gd"),
-      .orthogonal = method_is(run, "grassmann") || method_is(run, "iterate"),
+      .orthogonal = (method_is(run, "grassmann") || method_is(run, "iterate")) &&
+                    strcmp(run->setup->closed.norms, "features") == 0,
   };
   return EP_OK;
 }

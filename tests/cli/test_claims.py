@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-IDS = """wide-fig1 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-fig4m wide-fig4r wide-lemma17 wide-fig5l wide-fig5m
-wide-fig5r wide-fig7 wide-bounds wide-theorem13 wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-data wide-open-start
+IDS = """wide-fig1 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-fig4m wide-fig4r wide-lemma17 wide-timescale wide-remark15
+wide-eq9 wide-fig5l wide-fig5m wide-fig5r wide-fig7 wide-bounds wide-theorem13 wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-data wide-open-start
 linear-fig1 linear-fig2 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
 linear-noncontrastive tangent-lee tangent-rate tangent-nngp tangent-nofreelunch tangent-predict
 optima-exact optima-fig1 optima-linear optima-count optima-joint optima-ticket optima-basins optima-stability optima-weights
@@ -87,6 +87,10 @@ def test_numbers_beyond_the_criterion(run):
     assert measured(run, "wide-bounds")["vacuous"] == measured(run, "wide-bounds")["judged"] == 40
     assert measured(run, "wide-bounds")["steps_within_lemma_11"] == 400
     assert measured(run, "wide-theorem13")["log10_b_cubed"][0] > 12  # the theorem's M > b^3 is out of reach
+    assert measured(run, "wide-eq9")["pairs_against_the_sign"] == 0
+    losses = measured(run, "wide-open-losses")  # the control is lost at every width
+    assert losses["dot product, linear: runs lost"] == 12 and losses["softmax: runs lost"] == 0
+    assert losses["dot product, linear, rate 0.01: share of the last quarter"] > 0.1
     assert measured(run, "wide-fig3")["drift_exponent_low"] < measured(run, "wide-fig3")["drift_exponent_high"] < 0
     assert measured(run, "linear-fig2")["relu_exponent"] > -0.3  # the finding: relu does not become linear
     assert measured(run, "linear-fig5")["largest_difference_of_accuracy"] <= 0.02

@@ -150,6 +150,32 @@ def test_frozen_grassmann_reaches_pca(fit, pairs, retraction):
     assert sine < 1e-6 and abs(done["loss"] - result["loss"]) < 1e-9
 
 
+def test_the_cosine_itself(fit, pairs):
+    """--norms outputs: the loss is that of cosines of f, and a step of V goes down it (central differences)."""
+    start, zero = fit("--method", "grassmann", "--norms", "outputs", "--epochs", 0, *READY)
+    _, one = fit("--method", "grassmann", "--norms", "outputs", "--epochs", 1, "--rate", 0.5, *READY)
+    W = zero["W"]
+
+    def loss(V, u=lambda F, H: F / (np.linalg.norm(F, axis=1, keepdims=True) + 0.01)):
+        H = [np.maximum(X @ V.T, 0) / 60 ** .5 for X in pairs]
+        a, p, n = (u(h @ W, h) for h in H)
+        return np.mean(np.sum(a * (n - p), axis=1))
+
+    lower = loss(zero["V"], lambda F, H: F / (np.linalg.norm(H, axis=1, keepdims=True) + 0.01))
+    assert abs(start["loss"] - loss(zero["V"])) < 1e-12 < abs(start["loss"] - lower)
+    for i, j in [(0, 0), (7, 3), (33, 5), (59, 2)]:
+        E = np.zeros_like(zero["V"])
+        E[i, j] = 1e-6
+        slope = (loss(zero["V"] + E) - loss(zero["V"] - E)) / 2e-6
+        assert abs((zero["V"] - one["V"])[i, j] / 0.5 - slope) < 1e-8
+    assert np.abs(one["W"].T @ one["W"] - np.eye(4)).max() < 1e-12
+
+
+def test_the_cosine_itself_is_no_pca(ep, pairs):
+    code, _, err = ep("fit", *SMALL, "--method", "iterate", "--norms", "outputs", *READY)
+    assert code == 2 and "--method grassmann" in err and err.count("\n") == 1
+
+
 def test_track_c(fit, pairs, tmp_path):
     """--track c is |C(t) - C(0)|_F; row 0 is 0."""
     start = fit("--method", "pca", *READY)[1]["V"]
