@@ -10,7 +10,8 @@
 #include <string.h>
 
 const ep_paper ep_papers[] = {
-    {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide, NULL},
+    {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide,
+     ep_statements_wide},
     {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear,
      NULL},
     {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability", ep_claims_tangent,

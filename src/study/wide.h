@@ -89,9 +89,9 @@ const char *wide_images(ep_claim_size size); /* digits, or the papers' mnist */
 ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z);
 
 typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const ep_run_config *run);
-wide_check wide_fig1, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m, wide_fig4r,
-    wide_lemma17, wide_timescale, wide_remark15, wide_eq9, wide_fig5l, wide_fig5m, wide_fig5r,
-    wide_fig7, wide_bounds, wide_theorem13, wide_prop18, wide_open, wide_open_losses,
+wide_check wide_fig1, wide_lemma9, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m,
+    wide_fig4r, wide_lemma17, wide_timescale, wide_remark15, wide_eq9, wide_fig5l, wide_fig5m,
+    wide_fig5r, wide_fig7, wide_bounds, wide_theorem13, wide_prop18, wide_open, wide_open_losses,
     wide_open_depth, wide_open_data, wide_open_start;
 
 /* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-IDS = """wide-fig1 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-fig4m wide-fig4r wide-lemma17 wide-timescale wide-remark15
+IDS = """wide-fig1 wide-lemma9 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-fig4m wide-fig4r wide-lemma17 wide-timescale wide-remark15
 wide-eq9 wide-fig5l wide-fig5m wide-fig5r wide-fig7 wide-bounds wide-theorem13 wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-data wide-open-start
 linear-fig1 linear-fig2 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
 linear-noncontrastive tangent-lee tangent-rate tangent-nngp tangent-nofreelunch tangent-predict
