@@ -41,6 +41,11 @@ ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info,
 /* The same of a matrix A (symmetric, n x n, double): by LAPACK if it is small, by block Krylov if not. */
 ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
                           const ep_eigen_config *config, uint64_t seed);
+/* The generalised problem A w = lambda B w, B = LL' given by its Cholesky factor: W'BW = I, signs as below. A is scratch
+ * afterwards. */
+ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
+                               const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
+                               uint64_t seed);
 /* The sign of a column makes its entry of largest magnitude positive. */
 void ep_eigen_signs(const ep_mat *V);
 

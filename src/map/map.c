@@ -11,8 +11,8 @@ const ep_option ep_feature_options[] = {EP_FEATURE_OPTIONS(EP_OPT_ROW, ep_featur
 
 /* A new map: its file and a row here. */
 static const ep_map_kind *const kinds[] = {
-    &ep_map_network,   &ep_map_patches, &ep_map_landmarks, &ep_map_tangent,
-    &ep_map_empirical, &ep_map_ntk,     &ep_map_nngp,      &ep_map_kappa,
+    &ep_map_network,   &ep_map_patches, &ep_map_stack, &ep_map_landmarks, &ep_map_tangent,
+    &ep_map_empirical, &ep_map_ntk,     &ep_map_nngp,  &ep_map_kappa,
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -138,6 +138,13 @@ static ep_status by_rows(const ep_mat *E, const ep_term *term, const ep_mat *X, 
 ep_status ep_term_apply(const ep_mat *E, const ep_term *term, const ep_mat *X, double memory) {
   const ep_map_kind *kind = term->map->kind;
   return (kind->apply ? kind->apply : by_rows)(E, term, X, memory);
+}
+
+ep_status ep_term_of_weights(ep_term *out, ep_map *map, const ep_mat *W, ep_precision prec) {
+  *out = (ep_term){.map = map, .outputs = W->cols};
+  EP_TRY(ep_mat_new(&out->C, prec, W->rows, W->cols));
+  ep_mat_copy(&out->C, W);
+  return EP_OK;
 }
 
 double ep_term_input_scale(const ep_term_source *from, ptrdiff_t inputs) {

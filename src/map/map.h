@@ -67,6 +67,8 @@ typedef struct {
   ep_status (*read)(ep_term *out, const ep_term_source *from);
   /* For a person: "network  784 -> 100 relu -> 10". */
   void (*describe)(char text[EP_DESCRIPTION], const ep_term *term);
+  /* Its stages, with sizes and cost, one a line; false past the last. */
+  bool (*explain)(char text[EP_DESCRIPTION], const ep_map *map, int line);
   void (*free)(ep_map *map);
 } ep_map_kind;
 
@@ -78,8 +80,8 @@ struct ep_map {
   ep_psi psi;
 };
 
-extern const ep_map_kind ep_map_network, ep_map_patches, ep_map_landmarks, ep_map_tangent,
-    ep_map_empirical, ep_map_ntk, ep_map_nngp, ep_map_kappa;
+extern const ep_map_kind ep_map_network, ep_map_patches, ep_map_stack, ep_map_landmarks,
+    ep_map_tangent, ep_map_empirical, ep_map_ntk, ep_map_nngp, ep_map_kappa;
 const ep_map_kind *ep_map_kind_of(const char *name); /* NULL: there is none */
 
 /* The map that plan->feature names. */
@@ -98,6 +100,9 @@ ep_status ep_term_matrix(ep_mat *to, const ep_term_source *from, const char *nam
 /* A map of `size` bytes whose head is filled in; zeros behind it. */
 ep_status ep_map_new(ep_map **out, size_t size, const ep_map_kind *kind, ptrdiff_t inputs,
                      ptrdiff_t count, ep_psi psi);
+
+/* W (M x Z, double) of a closed form, in the precision of the map: what `keep` does where C = W. */
+ep_status ep_term_of_weights(ep_term *out, ep_map *map, const ep_mat *W, ep_precision prec);
 
 /* s of the first layer for points of so many numbers */
 double ep_term_input_scale(const ep_term_source *from, ptrdiff_t inputs);
@@ -128,6 +133,61 @@ typedef struct {
  * `responses` of K. */
 EP_REAL_FN(void, ep_patches_image, const ep_mat *phi, const ep_patches *p, const ep_mat *image,
            const ep_mat *columns, const ep_mat *responses);
+
+/* Rows `top` .. of patches of p x p pixels of an image (1 x D), each place a row of `columns`. */
+EP_REAL_FN(void, ep_patch_columns, const ep_mat *columns, ep_image_shape shape, ptrdiff_t size,
+           const ep_mat *image, ptrdiff_t top, ptrdiff_t rows);
+
+/* ---- coder.c: whitened patches of an image, and of what another layer made of it */
+typedef struct {
+  ep_image_shape in;
+  ptrdiff_t filters, size, grid; /* K, p, g */
+  bool two;                      /* relu(z - theta) and relu(-z - theta), or the first alone */
+  double active, zca;            /* share of the outputs above 0; ridge of the whitening */
+  ptrdiff_t near, keep;          /* r, L of the problem of neighbours; 0: none */
+  double floor, theta;           /* added to the variance of a patch; threshold of the cosines */
+  ep_mat mean, whiten, F;        /* (1, d), (d, d), (K, d), owned */
+  ep_mat E, shift;               /* (codes, L), (1, L), owned; empty without neighbours */
+} ep_coder;
+ptrdiff_t ep_coder_numbers(const ep_coder *layer);  /* d of a patch */
+ptrdiff_t ep_coder_codes(const ep_coder *layer);    /* K, or 2 K with two sides */
+ptrdiff_t ep_coder_channels(const ep_coder *layer); /* of what comes out: codes, or L */
+ep_image_shape ep_coder_out(const ep_coder *layer); /* (channels, g, g) */
+double ep_coder_flops(const ep_coder *layer);       /* an image */
+double ep_coder_bytes(const ep_coder *layer, ep_precision prec);
+ep_status ep_coder_check(
+    const ep_coder *layer); /* do patches, grid and neighbours fit the image? */
+/* Finds everything from images (n x D) whose shape is `in`; `number`: of its random stream. */
+ep_status ep_coder_fit(ep_coder *layer, const ep_mat *images, uint64_t seed, int number);
+void ep_coder_free(ep_coder *layer);
+
+/* Of one thread: a band of places, a cell, a place. */
+typedef struct {
+  ep_mat X, Y, R, cell, h, value;
+  int *index;
+} ep_coder_scratch;
+ep_status ep_coder_scratch_new(ep_coder_scratch *s, ep_work *work, const ep_coder *layer,
+                               ep_precision prec);
+/* X (n x d) patches -> their contrast, in place; Y = whitened, of length 1, X is scratch; A (n x codes) from cosines. */
+EP_REAL_FN(void, ep_coder_contrast, const ep_mat *X, const ep_coder *layer);
+EP_REAL_FN(void, ep_coder_whiten, const ep_mat *Y, const ep_mat *X, const ep_coder *layer);
+EP_REAL_FN(void, ep_coder_code, const ep_mat *A, const ep_mat *cosines, const ep_coder *layer);
+/* One image (1 x D) -> (channels, g, g) */
+EP_REAL_FN(void, ep_coder_image, const ep_mat *out, const ep_coder *layer, const ep_mat *image,
+           const ep_coder_scratch *scratch);
+
+/* ---- stack.c: layers one behind the other, several such rows (scales) side by side */
+enum { EP_STACK_LAYERS = 16 };
+typedef struct {
+  ep_map head;
+  ep_image_shape shape;
+  char text[sizeof(ep_opt_NAME)]; /* as it was written */
+  int layers;
+  bool starts[EP_STACK_LAYERS +
+              1]; /* at the image: the first layer of a scale; also past the last */
+  ep_coder layer[EP_STACK_LAYERS];
+  ep_precision prec;
+} ep_stack;
 
 /* ---- landmarks.c: a kernel of infinite width seen from some points */
 /* From candidates X: those that the others do not determine, by pivoted Cholesky. */

@@ -221,10 +221,7 @@ static ep_status rows(const ep_mat *Phi, const ep_map *map, const ep_mat *X) {
 }
 
 static ep_status keep(ep_term *out, ep_map *map, const ep_mat *W) {
-  *out = (ep_term){.map = map, .outputs = W->cols};
-  EP_TRY(ep_mat_new(&out->C, cast(map)->F.prec, W->rows, W->cols));
-  ep_mat_copy(&out->C, W);
-  return EP_OK;
+  return ep_term_of_weights(out, map, W, cast(map)->F.prec);
 }
 
 /* ---- files: F, theta, W, and what their numbers mean in the config */

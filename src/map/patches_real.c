@@ -11,16 +11,16 @@ static ptrdiff_t edge(ptrdiff_t cell, ptrdiff_t places, ptrdiff_t grid) {
 }
 
 /* rows of patches, channel after channel, each row by row */
-static void gather(const ep_mat *columns, const ep_patches *p, const real *image, ptrdiff_t top,
-                   ptrdiff_t rows, ptrdiff_t across) {
-  const ptrdiff_t H = p->shape.height, W = p->shape.width, n = p->size;
+void R(ep_patch_columns)(const ep_mat *columns, ep_image_shape shape, ptrdiff_t size,
+                         const ep_mat *image, ptrdiff_t top, ptrdiff_t rows) {
+  const ptrdiff_t H = shape.height, W = shape.width, across = W - size + 1;
   for (ptrdiff_t i = 0; i < rows; i++)
     for (ptrdiff_t j = 0; j < across; j++) {
       real *restrict to = at(columns, i * across + j, 0);
-      for (ptrdiff_t c = 0; c < p->shape.channels; c++)
-        for (ptrdiff_t a = 0; a < n; a++, to += n) {
-          const real *restrict from = image + (c * H + top + i + a) * W + j;
-          for (ptrdiff_t b = 0; b < n; b++) to[b] = from[b];
+      for (ptrdiff_t c = 0; c < shape.channels; c++)
+        for (ptrdiff_t a = 0; a < size; a++, to += size) {
+          const real *restrict from = at(image, 0, (c * H + top + i + a) * W + j);
+          for (ptrdiff_t b = 0; b < size; b++) to[b] = from[b];
         }
     }
 }
@@ -42,7 +42,7 @@ void R(ep_patches_image)(const ep_mat *phi, const ep_patches *p, const ep_mat *i
     const ptrdiff_t top = edge(u, down, g), rows = edge(u + 1, down, g) - top;
     const ep_mat X = ep_mat_rows(columns, 0, rows * across),
                  Y = ep_mat_rows(responses, 0, rows * across);
-    gather(&X, p, at(image, 0, 0), top, rows, across);
+    R(ep_patch_columns)(&X, p->shape, p->size, image, top, rows);
     ep_mat_mul(&Y, 1, &X, EP_N, &p->F, EP_T, 0);
     for (ptrdiff_t v = 0; v < g; v++) {
       const ptrdiff_t left = edge(v, across, g), right = edge(v + 1, across, g);

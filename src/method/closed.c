@@ -327,6 +327,13 @@ ep_status ep_closed_psi(ep_psi *psi, const ep_setup *s) {
   return EP_OK;
 }
 
+ep_status ep_closed_explain_map(ep_fit_info *info, const ep_map *map) {
+  char text[EP_DESCRIPTION];
+  for (int i = 0; map->kind->explain && map->kind->explain(text, map, i); i++)
+    EP_TRY(ep_fit_explain(info, "%s", text));
+  return EP_OK;
+}
+
 ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_map *map,
                           const ep_points *points, const ep_setup *s) {
   EP_TRY(ep_fit_explain(info, "path     %s%s: %td features, %td points, %td anchors",
@@ -337,6 +344,7 @@ ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_map *
     EP_TRY(ep_fit_explain(info, "%-8s about %.3g Gflop, %.0f MiB%s", ep_path_name(k + 1),
                           plan->flops[k] / 1e9, plan->bytes[k] / 1048576,
                           plan->fits[k] ? "" : ": not possible here"));
+  EP_TRY(ep_closed_explain_map(info, map));
   return ep_fit_explain(info, "features %.3g Mflop a point; free keeps %.0f %% of them in memory",
                         ep_map_flops(map) / 1e6, 100 * plan->features);
 }

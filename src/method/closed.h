@@ -46,6 +46,9 @@ ep_status ep_closed_dual(const ep_mat *Y, double *lambda, ep_eigen_info *info, p
                          const ep_mat *G, const ep_pairs *pairs, double least,
                          const ep_setup *setup);
 
+/* The stages of the map, where it has some. */
+ep_status ep_closed_explain_map(ep_fit_info *info, const ep_map *map);
+
 /* The eigensolver's options; single-precision products carry no tolerance below 3e-6. */
 ep_eigen_config ep_closed_eigen(const ep_setup *setup, ep_precision prec);
 /* The similarity that psi is made with; refuses losses that have no such form. */

@@ -34,22 +34,6 @@ static void centre(const ep_sum *sum) {
 
 /* ---- the eigenproblem */
 
-typedef struct {
-  const ep_mat *A, *L;
-  ep_mat T; /* (M, b) */
-} whitening;
-
-/* Y = L^{-1} A L'^{-1} X */
-static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
-  const whitening *w = user;
-  const ep_mat T = ep_mat_view(EP_DOUBLE, X->rows, X->cols, w->T.data);
-  ep_mat_copy(&T, X);
-  ep_mat_solve_triangular(&T, w->L, EP_T);
-  ep_mat_mul(Y, 1, w->A, EP_N, &T, EP_N, 0);
-  ep_mat_solve_triangular(Y, w->L, EP_N);
-  return ep_run_step("products", 0, 0);
-}
-
 static ep_status add_ridge(const ep_mat *B, double *ridge, const ep_setup *s) {
   double trace = 0;
   for (ptrdiff_t i = 0; i < B->rows; i++) trace += *ep_d(B, i, i);
@@ -58,18 +42,6 @@ static ep_status add_ridge(const ep_mat *B, double *ridge, const ep_setup *s) {
   for (ptrdiff_t i = 0; i < B->rows; i++) *ep_d(B, i, i) += *ridge;
   EP_CHECK(ep_mat_cholesky(B) == EP_OK, EP_ERR_NUMERIC,
            "the covariance of %td features is singular: raise --ridge", B->rows);
-  return EP_OK;
-}
-
-static ep_status generalised(ep_work *work, const ep_mat *W, double *lambda, ep_eigen_info *eigen,
-                             const ep_mat *A, const ep_mat *L, ep_precision prec,
-                             const ep_setup *s) {
-  const ep_eigen_config config = ep_closed_eigen(s, prec);
-  whitening w = {A, L, {0}};
-  EP_TRY(ep_work_mat(work, &w.T, EP_DOUBLE, W->rows, ep_eigen_block(&config, W->cols, W->rows)));
-  EP_TRY(ep_eigen_largest(W, lambda, eigen, apply, &w, &config, (uint64_t)s->run.seed));
-  ep_mat_solve_triangular(W, L, EP_T);
-  ep_eigen_signs(W);
   return EP_OK;
 }
 
@@ -108,7 +80,8 @@ static ep_status solve(ep_work *work, const ep_mat *W, ep_model *model, ep_fit_i
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   centre(sum);
   EP_TRY(add_ridge(&sum->B, &ridge, s));
-  EP_TRY(generalised(work, W, lambda, &eigen, &sum->C, &sum->B, sum->prec, s));
+  const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
+  EP_TRY(ep_eigen_generalised(W, lambda, &eigen, &sum->C, &sum->B, &config, (uint64_t)s->run.seed));
   EP_TRY(
       ep_fit_explain(info,
                      "path     covariances of %td features over %.0f views in groups of %.3g, then "
@@ -152,6 +125,7 @@ static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *inf
   EP_TRY(ep_sum_new(&sum, map->count, true));
   ep_status st = ep_sum_whitened(&sum, map, points);
   if (!st) st = ep_whitened_solve(W, model, info, &sum, s);
+  if (!st) st = ep_closed_explain_map(info, map);
   ep_sum_free(&sum);
   return st;
 }

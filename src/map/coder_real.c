@@ -1,0 +1,127 @@
+/* One image through a layer of whitened patches (theory: section 11). A band is the places of one row of the grid:
+ *
+ *   X (places x d)  patches, (x - mean) / sqrt(var + floor) - their mean over the data
+ *   Y = X whiten, rows of length 1;  R = Y F': cosines with the filters
+ *   a = relu(R - theta), and relu(-R - theta) beside it where it has two sides
+ *   h = a E - shift, of length 1, where neighbours were seen;  out = means of h, or of a, over the cells of the grid
+ *
+ * Of a, a tenth is not zero: its product with E visits only that. */
+#include "map/map.h"
+
+#include <math.h>
+#include <string.h>
+
+static real length(const real *x, ptrdiff_t n) {
+  real sum = 0;
+  for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * x[j];
+  return (real)sqrt((double)sum);
+}
+
+static void contrast(real *restrict x, const real *restrict mean, ptrdiff_t n, real floor) {
+  real sum = 0, square = 0;
+  for (ptrdiff_t j = 0; j < n; j++) sum += x[j];
+  sum /= (real)n;
+  for (ptrdiff_t j = 0; j < n; j++) {
+    x[j] -= sum;
+    square += x[j] * x[j];
+  }
+  const real scale = 1 / (real)sqrt((double)(square / (real)n + floor));
+  for (ptrdiff_t j = 0; j < n; j++) x[j] = x[j] * scale - mean[j];
+}
+
+void R(ep_coder_contrast)(const ep_mat *X, const ep_coder *l) {
+  for (ptrdiff_t i = 0; i < X->rows; i++)
+    contrast(at(X, i, 0), at(&l->mean, 0, 0), X->cols, (real)l->floor);
+}
+
+void R(ep_coder_whiten)(const ep_mat *Y, const ep_mat *X, const ep_coder *l) {
+  R(ep_coder_contrast)(X, l);
+  ep_mat_mul(Y, 1, X, EP_N, &l->whiten, EP_N, 0);
+  for (ptrdiff_t i = 0; i < Y->rows; i++) {
+    real *y = at(Y, i, 0);
+    const real norm = length(y, Y->cols), scale = norm > 0 ? 1 / norm : 0;
+    for (ptrdiff_t j = 0; j < Y->cols; j++) y[j] *= scale;
+  }
+}
+
+void R(ep_coder_code)(const ep_mat *A, const ep_mat *cosines, const ep_coder *l) {
+  const ptrdiff_t K = l->filters;
+  const real theta = (real)l->theta;
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    real *restrict a = at(A, i, 0);
+    const real *restrict z = at(cosines, i, 0);
+    for (ptrdiff_t k = 0; k < K; k++) a[k] = z[k] > theta ? z[k] - theta : 0;
+    for (ptrdiff_t k = 0; l->two && k < K; k++) a[K + k] = -z[k] > theta ? -z[k] - theta : 0;
+  }
+}
+
+/* ---- one place */
+
+/* the entries of sign z that exceed theta, behind the n that are there */
+static ptrdiff_t pick(real *restrict value, int *restrict index, ptrdiff_t n,
+                      const real *restrict z, ptrdiff_t K, real sign, real theta, int first) {
+  for (ptrdiff_t k = 0; k < K; k++) {
+    const real v = sign * z[k] - theta;
+    value[n] = v;
+    index[n] = first + (int)k;
+    n += v > 0;
+  }
+  return n;
+}
+
+/* h = a E - shift for sparse a, then cell += h / |h| */
+static void add_seen(real *restrict cell, real *restrict h, const ep_coder *l, const real *value,
+                     const int *index, ptrdiff_t n) {
+  const ptrdiff_t L = l->keep;
+  const real *restrict shift = at(&l->shift, 0, 0);
+  for (ptrdiff_t j = 0; j < L; j++) h[j] = -shift[j];
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const real v = value[k], *restrict e = at(&l->E, index[k], 0);
+    for (ptrdiff_t j = 0; j < L; j++) h[j] += v * e[j];
+  }
+  const real norm = length(h, L), scale = norm > 0 ? 1 / norm : 0;
+  for (ptrdiff_t j = 0; j < L; j++) cell[j] += scale * h[j];
+}
+
+static void add_plain(real *restrict cell, const ep_coder *l, const real *restrict z) {
+  const ptrdiff_t K = l->filters;
+  const real theta = (real)l->theta;
+  for (ptrdiff_t k = 0; k < K; k++) cell[k] += z[k] > theta ? z[k] - theta : 0;
+  for (ptrdiff_t k = 0; l->two && k < K; k++) cell[K + k] += -z[k] > theta ? -z[k] - theta : 0;
+}
+
+static void add_place(const ep_coder *l, const real *z, const ep_coder_scratch *s) {
+  if (l->keep == 0) {
+    add_plain(at(&s->cell, 0, 0), l, z);
+    return;
+  }
+  ptrdiff_t n = pick(at(&s->value, 0, 0), s->index, 0, z, l->filters, 1, (real)l->theta, 0);
+  if (l->two)
+    n = pick(at(&s->value, 0, 0), s->index, n, z, l->filters, -1, (real)l->theta, (int)l->filters);
+  add_seen(at(&s->cell, 0, 0), at(&s->h, 0, 0), l, at(&s->value, 0, 0), s->index, n);
+}
+
+/* ---- one image */
+
+void R(ep_coder_image)(const ep_mat *out, const ep_coder *l, const ep_mat *image,
+                       const ep_coder_scratch *s) {
+  const ptrdiff_t g = l->grid, channels = ep_coder_channels(l);
+  const ptrdiff_t down = l->in.height - l->size + 1, across = l->in.width - l->size + 1;
+  for (ptrdiff_t u = 0; u < g; u++) {
+    const ptrdiff_t top = u * down / g, rows = (u + 1) * down / g - top;
+    const ep_mat X = ep_mat_rows(&s->X, 0, rows * across), Y = ep_mat_rows(&s->Y, 0, rows * across),
+                 Z = ep_mat_rows(&s->R, 0, rows * across);
+    R(ep_patch_columns)(&X, l->in, l->size, image, top, rows);
+    R(ep_coder_whiten)(&Y, &X, l);
+    ep_mat_mul(&Z, 1, &Y, EP_N, &l->F, EP_T, 0);
+    for (ptrdiff_t v = 0; v < g; v++) {
+      const ptrdiff_t left = v * across / g, right = (v + 1) * across / g;
+      const real share = 1 / (real)(rows * (right - left));
+      real *cell = at(&s->cell, 0, 0);
+      memset(cell, 0, (size_t)channels * sizeof(real));
+      for (ptrdiff_t i = 0; i < rows; i++)
+        for (ptrdiff_t j = left; j < right; j++) add_place(l, at(&Z, i * across + j, 0), s);
+      for (ptrdiff_t c = 0; c < channels; c++) *at(out, 0, (c * g + u) * g + v) = share * cell[c];
+    }
+  }
+}

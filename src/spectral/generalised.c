@@ -1,0 +1,48 @@
+/* A w = lambda B w with B = LL': the eigenproblem of L^{-1} A L'^{-1}, w = L'^{-1} v. Formed where many eigenpairs are
+ * wanted of it, as products with its factors where few are. */
+#include <eigenpair/eigen.h>
+#include <eigenpair/run.h>
+
+typedef struct {
+  const ep_mat *A, *L;
+  ep_mat T; /* (n, b) */
+} factors;
+
+/* Y = L^{-1} A L'^{-1} X */
+static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
+  const factors *f = user;
+  const ep_mat T = ep_mat_view(EP_DOUBLE, X->rows, X->cols, f->T.data);
+  ep_mat_copy(&T, X);
+  ep_mat_solve_triangular(&T, f->L, EP_T);
+  ep_mat_mul(Y, 1, f->A, EP_N, &T, EP_N, 0);
+  ep_mat_solve_triangular(Y, f->L, EP_N);
+  return ep_run_step("products", 0, 0);
+}
+
+static ep_status by_factors(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_mat *A,
+                            const ep_mat *L, const ep_eigen_config *config, uint64_t seed) {
+  factors f = {A, L, {0}};
+  EP_TRY(ep_mat_new(&f.T, EP_DOUBLE, W->rows, ep_eigen_block(config, W->cols, W->rows)));
+  const ep_status st = ep_eigen_largest(W, lambda, info, apply, &f, config, seed);
+  ep_mat_free(&f.T);
+  return st;
+}
+
+ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
+                               const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
+                               uint64_t seed) {
+  const double n = (double)A->rows;
+  const bool formed = 32 * ep_eigen_block(config, W->cols, A->rows) > A->rows &&
+                      40 * n * n < ep_run_room(); /* LAPACK takes five matrices */
+  if (formed) {
+    ep_mat_solve_triangular(A, L, EP_N);
+    ep_mat_solve_rows(A, L);
+    ep_mat_symmetrise(A);
+    EP_TRY(ep_eigen_matrix(W, lambda, info, A, config, seed));
+  } else {
+    EP_TRY(by_factors(W, lambda, info, A, L, config, seed));
+  }
+  ep_mat_solve_triangular(W, L, EP_T);
+  ep_eigen_signs(W);
+  return EP_OK;
+}

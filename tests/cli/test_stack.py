@@ -1,0 +1,72 @@
+"""`--features stack:..` as a user runs it: fit, embed, probe; what is refused."""
+import json
+
+import numpy as np
+import pytest
+
+SMALL = ["--method", "whitened", "--features", "stack:48x5,near=2,keep=16,pool=3", "--views", 2, "--augment",
+         "shift:2,rotate:10", "--scale", "raw", "--outputs", 24, "--eigen-tolerance", "0.001"]
+
+
+def accuracy(good, train, train_labels, test, test_labels):
+    out = json.loads(good("probe", "--embedding", train, "--labels", train_labels, "--test-embedding", test,
+                          "--test-labels", test_labels, "--probe", "linear", "--json"))
+    return out["accuracy"]
+
+
+def test_the_smallest_setting(good, tmp_path):
+    """Fit, embed, probe on the embedded digits: ahead of the pixels themselves by far."""
+    out = good("fit", "--data", "digits", "--samples", 600, *SMALL, "--explain")
+    assert "features stack:48x5,near=2,keep=16,pool=3: 784 -> 144 -> 24" in out
+    assert "layer 1  1 x 28 x 28: 48 filters of 5 x 5 pixels" in out and "Mflop an image" in out
+    for part, n in [("digits", 600), ("digits:test", 500)]:
+        name = part.replace(":", "-")
+        good("embed", "--data", part, "--samples", n, "--out", f"{name}.npy", "--labels-out", f"{name}-l.npy")
+    ours = accuracy(good, "digits.npy", "digits-l.npy", "digits-test.npy", "digits-test-l.npy")
+    for part, n in [("digits", 600), ("digits:test", 500)]:
+        name = part.replace(":", "-")
+        good("data", "convert", "--data", part, "--samples", n, "--out", f"{name}.npy")
+    assert ours > 0.9 > accuracy(good, "digits.npy", "digits-l.npy", "digits-test.npy", "digits-test-l.npy") + 0.02
+
+
+def test_same_bits_and_little_memory(good, tmp_path):
+    """Two fits give one file; embedding in blocks within a small cap gives the same numbers."""
+    args = ["fit", "--data", "digits", "--samples", 100, *SMALL]
+    good(*args, "--out", "a.npz")
+    good(*args, "--out", "b.npz")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    good("embed", "--model", "a.npz", "--data", "digits", "--samples", 90, "--out", "e.npy")
+    good("embed", "--model", "a.npz", "--data", "digits", "--samples", 90, "--out", "f.npy", "--memory", "20M")
+    np.testing.assert_allclose(np.load(tmp_path / "e.npy"), np.load(tmp_path / "f.npy"), atol=1e-5)
+
+
+@pytest.mark.parametrize("features, word", [
+    ("stack:32x40", "do not fit images of 28 x 28"), ("stack:32x5,near=30,keep=4", "do not fit images of 28 x 28"),
+    ("stack:32", "KxP"), ("stack:32x5,colour", "'colour' is wrong"), ("stack:32x5,pool=4/8x6", "do not fit images of 4 x 4"),
+])
+def test_bad_stacks(ep, features, word):
+    """Images smaller than patches and slips of the pen: one line that says what is wrong."""
+    code, out, err = ep("fit", "--data", "digits", "--samples", 20, "--method", "whitened", "--features", features)
+    assert (code, out) == (2, "") and word in err and err.count("\n") == 1
+
+
+def test_vectors_are_no_images(ep, save, rng):
+    save(x=rng.normal(size=(30, 12)))
+    code, out, err = ep("fit", "--data", "x.npy", "--method", "whitened", "--features", "stack:4x3")
+    assert (code, out) == (2, "") and "--image" in err
+
+
+def test_a_spoilt_model_is_refused(ep, good, tmp_path):
+    """A file whose layers do not fit together is an error, not a crash."""
+    good("fit", "--data", "digits", "--samples", 60, *SMALL, "--out", "m.npz")
+    with np.load(tmp_path / "m.npz") as z:
+        arrays = {k: z[k] for k in z.files}
+    for name in ("zca1", "F1", "E1", "shift1", "W"):
+        np.savez(tmp_path / "bad.npz", **dict(arrays, **{name: arrays[name][:, :-1]}))
+        code, out, err = ep("embed", "--model", "bad.npz", "--data", "digits", "--samples", 5)
+        assert (code, out) == (2, "") and err.count("\n") == 1, name
+    config = json.loads(arrays["config"].item())
+    for change in ({"stack": "stack:9999x5"}, {"stack": 3}, {"stack_levels": []}, {"image_shape": [1, 2, 2]}):
+        np.savez(tmp_path / "bad.npz", **dict(arrays, config=np.array(json.dumps(dict(config, **change)))))
+        code, out, err = ep("embed", "--model", "bad.npz", "--data", "digits", "--samples", 5)
+        assert (code, out) == (2, "") and err.count("\n") == 1, change
