@@ -2,7 +2,7 @@
 JOBS ?= $(shell nproc)
 EP    = build/release/eigenpair
 
-.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python bench bench-peers format check-format \
+.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python bench bench-peers bench-quality format check-format \
         check-layers check fuzz docs clean
 
 all: build
@@ -14,6 +14,7 @@ help:
 	@echo "make install       program, library, headers, pkg-config file, man pages (PREFIX=/usr/local)"
 	@echo "make python        the Python module: build/eigenpair-*.whl"
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
+	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2 --ablations')"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-matrix   tests and claims with other BLAS kernels, threads, seeds (hours; SHORT=--short: minutes)"
@@ -80,6 +81,10 @@ bench-peers: build
 	@tools/setup.sh packages-peers.txt
 	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
 	@build/release/bench --peers bench
+
+# data sets that are not there are fetched first: eigenpair data fetch cifar10
+bench-quality: build
+	@bench/quality.py $(SETS) $(QUALITY)
 
 format:
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i

@@ -4,14 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define FILES_OPTIONS(X, S)                                                                        \
-  X(S, TEXT, embedding, "", 0, 0, NULL, "the embedding (n, Z), as written by embed")               \
-  X(S, TEXT, labels, "", 0, 0, NULL,                                                               \
-    "its labels: .npy, IDX, CSV, or a data set by name, such as digits or mnist:test")             \
-  X(S, TEXT, test_embedding, "", 0, 0, NULL, "test points; without them a part is held out")       \
-  X(S, TEXT, test_labels, "", 0, 0, NULL, "their labels")                                          \
-  X(S, TEXT, positives, "", 0, 0, NULL, "embedding of positives, row by row: gives alignment")     \
-  X(S, TEXT, probe, "linear", 0, 0, NULL, "linear, svm, knn, several with commas between, or all") \
+#define FILES_OPTIONS(X, S)                                                                    \
+  X(S, TEXT, embedding, "", 0, 0, NULL, "the embedding (n, Z), as written by embed")           \
+  X(S, TEXT, labels, "", 0, 0, NULL,                                                           \
+    "its labels: .npy, IDX, CSV, or a data set by name, such as digits or mnist:test")         \
+  X(S, TEXT, test_embedding, "", 0, 0, NULL, "test points; without them a part is held out")   \
+  X(S, TEXT, test_labels, "", 0, 0, NULL, "their labels")                                      \
+  X(S, TEXT, positives, "", 0, 0, NULL, "embedding of positives, row by row: gives alignment") \
+  X(S, TEXT, probe, "linear", 0, 0, NULL,                                                      \
+    "linear, svm, knn, ridge, several with commas between, or all")                            \
   X(S, TEXT, out, "", 0, 0, NULL, "also write the results to this file, as JSON")
 typedef struct {
   FILES_OPTIONS(EP_OPT_FIELD, )
@@ -136,13 +137,15 @@ static json_t *class_accuracy_json(const ep_probe_result *r) {
 }
 
 static json_t *probe_json(const ep_probe_result *r) {
-  return json_pack("{s:s,s:f,s:f,s:I,s:I,s:b,s:I,s:I,s:b,s:b,s:I,s:o,s:o,s:o}", "probe", r->name,
-                   "accuracy", r->accuracy, "train_accuracy", r->train_accuracy, "train_points",
-                   (json_int_t)r->train, "test_points", (json_int_t)r->test, "held_out",
-                   r->held_out, "train_points_judged", (json_int_t)r->judged, "unseen_labels",
-                   (json_int_t)r->unseen, "standardised", r->standardised, "converged",
-                   r->converged, "iterations", (json_int_t)r->iterations, "labels", labels_json(r),
-                   "confusion", confusion_json(r), "class_accuracy", class_accuracy_json(r));
+  json_t *all = json_pack(
+      "{s:s,s:f,s:f,s:I,s:I,s:b,s:I,s:I,s:b,s:b,s:I,s:o,s:o,s:o}", "probe", r->name, "accuracy",
+      r->accuracy, "train_accuracy", r->train_accuracy, "train_points", (json_int_t)r->train,
+      "test_points", (json_int_t)r->test, "held_out", r->held_out, "train_points_judged",
+      (json_int_t)r->judged, "unseen_labels", (json_int_t)r->unseen, "standardised",
+      r->standardised, "converged", r->converged, "iterations", (json_int_t)r->iterations, "labels",
+      labels_json(r), "confusion", confusion_json(r), "class_accuracy", class_accuracy_json(r));
+  if (all && !isnan(r->penalty)) json_object_set_new(all, "penalty", json_real(r->penalty));
+  return all;
 }
 
 static json_t *metrics_json(const ep_metrics *m) {
@@ -220,6 +223,7 @@ static void print_probes(const probe_work *w, long seed) {
     if (r->iterations)
       printf("  %s %ld iterations", r->converged ? "converged in" : "NOT converged in",
              r->iterations);
+    if (!isnan(r->penalty)) printf("  penalty %g", r->penalty);
     if (r->judged < r->train) printf("  training judged on %td points", r->judged);
     printf("\n");
   }

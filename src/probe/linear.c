@@ -193,14 +193,14 @@ static ep_status minimise(double *x, ptrdiff_t n, descent *d) {
   return EP_OK;
 }
 
-ep_status ep_linear_fit(ep_mat *W, ep_probe_result *info, ep_work *work, const ep_probe_task *t) {
-  const ptrdiff_t d = t->train.rows.X->cols + 1, n = (t->classes * d + 15) / 16 * 16;
+static ep_status fit_part(ep_mat *W, ep_probe_result *info, ep_work *work, const ep_part *part,
+                          double ridge, const ep_probe_task *t) {
+  const ptrdiff_t d = part->rows.X->cols + 1, n = (t->classes * d + 15) / 16 * 16;
   ep_logistic logistic;
   double *x, *g;
   EP_CHECK(n < INT_MAX, EP_ERR_ARG, "a linear probe of %td classes in %td dimensions is too large",
            t->classes, d);
-  EP_TRY(ep_logistic_new(&logistic, work, &t->train, t->classes, t->config->ridge,
-                         0.25 * ep_run_memory(t->run)));
+  EP_TRY(ep_logistic_new(&logistic, work, part, t->classes, ridge, 0.25 * ep_run_memory(t->run)));
   EP_TRY(ep_work_get(work, &x, n, sizeof *x));
   EP_TRY(ep_work_get(work, &g, n, sizeof *g));
   descent state = {&logistic, info, t->config->tolerance, 0, t->config->iterations, EP_OK};
@@ -210,4 +210,28 @@ ep_status ep_linear_fit(ep_mat *W, ep_probe_result *info, ep_work *work, const e
   state.first = sqrt(ep_mat_norm2(&dW));
   info->converged = state.first == 0; /* points that are all the same, classes of one size */
   return info->converged ? EP_OK : minimise(x, n, &state);
+}
+
+/* the best penalty on training points that were held out */
+static ep_status choose_ridge(double *ridge, ep_probe_result *info, ep_work *work,
+                              const ep_probe_task *t) {
+  ep_part fit, judge;
+  double best = -1, score;
+  EP_TRY(ep_penalty_parts(&fit, &judge, work, t));
+  for (int k = 0; k < EP_PENALTIES; k++) {
+    ep_work own = {0};
+    ep_mat W;
+    ep_status st = fit_part(&W, info, &own, &fit, ep_penalties[k], t);
+    if (!st) st = ep_penalty_score(&score, &own, &judge, &W);
+    ep_work_free(&own);
+    if (st) return st;
+    if (score > best) best = score, *ridge = ep_penalties[k];
+  }
+  return EP_OK;
+}
+
+ep_status ep_linear_fit(ep_mat *W, ep_probe_result *info, ep_work *work, const ep_probe_task *t) {
+  info->penalty = t->config->ridge;
+  if (info->penalty == EP_AUTO) EP_TRY(choose_ridge(&info->penalty, info, work, t));
+  return fit_part(W, info, work, &t->train, info->penalty, t);
 }

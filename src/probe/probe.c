@@ -21,6 +21,7 @@ static const row probes[] = {
     {"linear", ep_linear_fit, NULL, true},
     {"svm", ep_svm_fit, NULL, true},
     {"knn", NULL, ep_knn_classes, false},
+    {"ridge", ep_ridge_fit, NULL, true},
 };
 enum { PROBES = sizeof probes / sizeof *probes };
 
@@ -201,7 +202,7 @@ ep_status ep_probe_run(ep_probe_result *out, const char *name, const ep_labelled
                        const ep_labelled *test, const ep_probe_config *config,
                        const ep_run_config *run) {
   int which;
-  *out = (ep_probe_result){0};
+  *out = (ep_probe_result){.penalty = NAN};
   EP_TRY(ep_options_name(&which, NULL, "probe", name, ep_probe_name));
   EP_TRY(check(train, test));
   out->name = probes[which].name;

@@ -26,7 +26,7 @@ typedef ep_status ep_weights_fn(ep_mat *W, ep_probe_result *info, ep_work *work,
                                 const ep_probe_task *task);
 typedef ep_status ep_classes_fn(int *found, int *own_found, ep_work *work,
                                 const ep_probe_task *task);
-ep_weights_fn ep_linear_fit, ep_svm_fit;
+ep_weights_fn ep_linear_fit, ep_ridge_fit, ep_svm_fit;
 ep_classes_fn ep_knn_classes;
 
 /* ---- linear.c: the last column of W meets a 1 behind every point */
@@ -47,6 +47,12 @@ double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W)
 ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W);
 /* block (m x Z+1) = rows first .. with a 1 behind them */
 void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first);
+
+/* ---- ridge.c: penalties chosen on training points, a tenth of them held out */
+enum { EP_PENALTIES = 7 };
+extern const double ep_penalties[EP_PENALTIES];
+ep_status ep_penalty_parts(ep_part *fit, ep_part *judge, ep_work *work, const ep_probe_task *task);
+ep_status ep_penalty_score(double *score, ep_work *work, const ep_part *judge, const ep_mat *W);
 
 /* ---- tiles.c: how near all rows of A and B are, never all pairs at once */
 

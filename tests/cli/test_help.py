@@ -47,7 +47,7 @@ DEFAULTS = {
                "memory": "0"},
     "embed": {"model": "model.npz", "out": "embedding.npy", "samples": "0", "scale": "auto", "seed": "0",
               "precision": "single", "threads": "0", "memory": "0"},
-    "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "cost": "0.01",
+    "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "penalty": "auto", "cost": "0.01",
               "tolerance": "1e-4", "iterations": "1000", "neighbours": "20", "temperature": "0.07",
               "uniformity-points": "10000", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "neighbours": {"k": "10", "metric": "cosine", "out": "neighbours.npy", "seed": "0", "precision": "single", "threads": "0",

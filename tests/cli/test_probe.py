@@ -151,7 +151,7 @@ def test_several_probes(probe, clouds):
     for p, a in zip(r["probes"], alone):
         assert p["accuracy"] == a["accuracy"] and p["confusion"] == a["confusion"]
     assert r["accuracy"] == alone[0]["accuracy"] and r["train_accuracy"] == alone[0]["train_accuracy"]
-    assert [p["probe"] for p in probe(*TEST, "--probe", "all")["probes"]] == ["linear", "svm", "knn"]
+    assert [p["probe"] for p in probe(*TEST, "--probe", "all")["probes"]] == ["linear", "svm", "knn", "ridge"]
 
 
 def test_held_out_part(probe, good, clouds):
@@ -376,3 +376,47 @@ def test_svm_keeps_to_memory(probe, clouds):
     clouds(n=4000)
     wide, narrow = (probe(*TEST, "--probe", "svm", "--memory", m)["probes"][0] for m in ("1G", "1M"))
     assert wide["converged"] and {k: v for k, v in wide.items() if k != "seconds"} == {k: v for k, v in narrow.items() if k != "seconds"}
+
+
+# ---- ridge, and penalties that are chosen
+
+def blobs(rng, n, d=12, classes=4):
+    y = rng.integers(0, classes, n)
+    return rng.normal(size=(n, d)) + 1.2 * np.eye(d)[y], y
+
+
+def test_ridge_is_least_squares(probe, save, rng):
+    """Weights by numpy.linalg.solve find the same classes."""
+    X, y = blobs(rng, 300)
+    T, yt = blobs(rng, 200)
+    save(x=X, y=y, t=T, yt=yt)
+    args = ["--embedding", "x.npy", "--labels", "y.npy", "--test-embedding", "t.npy", "--test-labels", "yt.npy"]
+    r = probe(*args, "--probe", "ridge", "--penalty", "0.05", "--precision", "double")
+    mean, sd = X.mean(0), X.std(0)
+    Z, Zt = (np.c_[(a - mean) / sd, np.ones(len(a))] for a in (X, T))
+    P = np.diag([0.05 * len(Z)] * 12 + [0])
+    W = np.linalg.solve(Z.T @ Z + P, Z.T @ (2.0 * (y[:, None] == np.arange(4)) - 1))
+    found = (Zt @ W).argmax(1)
+    assert r["accuracy"] == pytest.approx((found == yt).mean(), abs=1e-12) and 0.5 < r["accuracy"] < 1
+    assert r["penalty"] == 0.05 and r["train_accuracy"] == pytest.approx(((Z @ W).argmax(1) == y).mean(), abs=1e-12)
+
+
+@pytest.mark.parametrize("name, option", [("ridge", "--penalty"), ("linear", "--ridge")])
+def test_a_chosen_penalty(probe, save, rng, name, option):
+    """auto is one of the grid; on few points in many dimensions of noise it beats the smallest one."""
+    X, y = blobs(rng, 160, 100)
+    T, yt = blobs(rng, 600, 100)
+    save(x=X, y=y, t=T, yt=yt)
+    args = ["--embedding", "x.npy", "--labels", "y.npy", "--test-embedding", "t.npy", "--test-labels", "yt.npy"]
+    chosen = probe(*args, "--probe", name, option, "auto")
+    least = probe(*args, "--probe", name, option, "1e-6")
+    assert chosen["penalty"] in [10.0 ** k for k in range(-6, 1)] or any(
+        chosen["penalty"] == pytest.approx(10.0 ** k) for k in range(-6, 1))
+    assert chosen["penalty"] > 1e-4 and chosen["accuracy"] > least["accuracy"]
+
+
+def test_ridge_memory(ep, save, rng):
+    """A cap that is kept, and a remedy."""
+    save(x=rng.normal(size=(60, 900)), y=rng.integers(0, 2, 60))
+    code, out, err = ep("probe", "--embedding", "x.npy", "--labels", "y.npy", "--probe", "ridge", "--memory", "10M")
+    assert (code, out) == (2, "") and "--memory" in err
