@@ -157,8 +157,10 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
            points->X.rows, points->X.cols);
   EP_CHECK(!model->lent.loss || (!methods[which].closed && !methods[which].own_loss), EP_ERR_ARG,
            "method %s has a loss of its own", methods[which].name);
-  EP_CHECK(setup->net.outputs != EP_AUTO && setup->closed.ridge != EP_AUTO, EP_ERR_ARG,
-           "method %s takes no --outputs auto and no --ridge auto", methods[which].name);
+  EP_CHECK((setup->net.outputs != EP_AUTO && setup->closed.ridge != EP_AUTO) ||
+               methods[which].fit == ep_fit_whitened,
+           EP_ERR_ARG, "--outputs auto and --ridge auto go with method whitened, not with %s",
+           methods[which].name);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
   const double clock = omp_get_wtime();

@@ -70,6 +70,8 @@ static ep_status make(ep_sums *s, const ep_points *points, const ep_setup *setup
   EP_CHECK(whitened || strcmp(setup->fit.method, "pca") == 0, EP_ERR_ARG,
            "sums over anchors are what methods pca and whitened are made of; %s is not",
            setup->fit.method);
+  EP_CHECK(setup->net.outputs != EP_AUTO, EP_ERR_ARG,
+           "--outputs auto goes with a fit, not with sums: give a number");
   EP_TRY(ep_setup_to_json(&m->config, setup));
   EP_TRY((whitened ? ep_whitened_map : ep_pca_map)(&ep_model_add(m)->map, NULL, points, setup));
   ep_map *map = ep_sums_map(s);

@@ -70,3 +70,35 @@ def test_a_spoilt_model_is_refused(ep, good, tmp_path):
         np.savez(tmp_path / "bad.npz", **dict(arrays, config=np.array(json.dumps(dict(config, **change)))))
         code, out, err = ep("embed", "--model", "bad.npz", "--data", "digits", "--samples", 5)
         assert (code, out) == (2, "") and err.count("\n") == 1, change
+
+
+# ---- settings that choose themselves
+
+AUTO = ["--data", "digits", "--samples", 300, "--method", "whitened", "--width", 60, "--views", 2]
+
+
+def test_ridge_and_outputs_auto(good, tmp_path):
+    """What was chosen and why is printed; the model has those numbers and embeds."""
+    out = good("fit", *AUTO, "--ridge", "auto", "--outputs", "auto", "--explain")
+    assert "note     ridge " in out and "outputs: what two views share" in out
+    assert out.count("cross-view correlation of 30 held-out anchors") == 5
+    r = json.loads(good("fit", *AUTO, "--ridge", "auto", "--outputs", "auto", "--json"))
+    with np.load(tmp_path / "model.npz") as z:
+        config, W = json.loads(z["config"].item()), z["W"]
+    assert r["config"]["ridge"] == "auto" and r["config"]["outputs"] == "auto"
+    assert config["ridge"] == r["ridge_share"] in (1e-4, 1e-3, 1e-2, 0.1, 1.0)
+    assert config["outputs"] == W.shape[1] == len(r["eigenvalues"]) < 60
+    good("embed", "--data", "digits", "--samples", 20, "--out", "e.npy")
+    assert np.load(tmp_path / "e.npy").shape == (20, W.shape[1])
+
+
+@pytest.mark.parametrize("words", [["--method", "gd", "--outputs", "auto"], ["--method", "pca", "--ridge", "auto"],
+                                   ["--samples", 50, "--ridge", "auto"], ["--ridge", "automatic"], ["--width", "auto"]])
+def test_auto_where_nothing_chooses(ep, words):
+    code, out, err = ep("fit", *AUTO, *words)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "auto" in err or "too few" in err
+
+
+def test_ntk_takes_no_auto(ep):
+    code, out, err = ep("ntk", "--data", "digits", "--samples", 5, "--outputs", "auto")
+    assert (code, out) == (2, "") and "whitened" in err

@@ -1,0 +1,155 @@
+/* Ridge and outputs of `whitened` chosen without labels (theory: section 11): a tenth of the anchors is held out, W is found from the
+ * others, and what counts is the correlation of outputs across views of points that it has not seen,
+ *
+ *   rho_k = w_k'A_h w_k / w_k'B_h w_k,   A_h, B_h the covariances of the held-out anchors.
+ *
+ * ridge    the one with the largest mean of rho; where the outputs are open too, of what rho has above its noise
+ * outputs  how many rho are above their noise, three deviations 1 / sqrt(anchors held out)
+ *
+ * The sums of both parts are those of all, so that the fit itself costs nothing more. */
+#include "method/choose.h"
+
+#include <math.h>
+
+static const double ridges[] = {1e-4, 1e-3, 1e-2, 1e-1, 1};
+enum { RIDGES = sizeof ridges / sizeof *ridges, SEGMENTS = 10, MOST_OUTPUTS = 1024 };
+
+bool ep_choice_open(const ep_setup *s) {
+  return s->closed.ridge == EP_AUTO || s->net.outputs == EP_AUTO;
+}
+
+double ep_choice_bytes(ptrdiff_t features) { return 2 * ep_sum_bytes(features, true); }
+
+/* the anchors first .. end, with the points of all */
+static ep_points part_of(const ep_points *points, ptrdiff_t first, ptrdiff_t end) {
+  ep_points part = *points;
+  part.pairs.anchor += first;
+  part.pairs.start += first;
+  part.pairs.anchors = end - first;
+  return part;
+}
+
+/* a tenth of every tenth is held out: data may be sorted */
+ep_status ep_choice_sums(ep_sum *fit, ep_sum *held, const ep_map *map, const ep_points *points) {
+  const ptrdiff_t n = points->pairs.anchors;
+  EP_CHECK(n >= 10 * SEGMENTS, EP_ERR_INPUT,
+           "%td anchors are too few to choose --ridge or --outputs by: give numbers", n);
+  for (ptrdiff_t k = 0; k < SEGMENTS; k++) {
+    const ptrdiff_t a = n * k / SEGMENTS, b = n * (k + 1) / SEGMENTS, cut = b - (b - a) / 10;
+    const ep_points most = part_of(points, a, cut), rest = part_of(points, cut, b);
+    EP_TRY(ep_sum_whitened(fit, map, &most));
+    EP_TRY(ep_sum_whitened(held, map, &rest));
+  }
+  return EP_OK;
+}
+
+/* rho[k] of the columns of W; T (M x Z) is scratch. w'A w = (w'Cw - w'Bw) / pairs - (w'm)^2 */
+static void correlations(double *rho, const ep_mat *W, const ep_mat *T, const ep_sum *held) {
+  for (int pass = 0; pass < 2; pass++) {
+    ep_mat_mul(T, 1, pass ? &held->C : &held->B, EP_N, W, EP_N, 0);
+    for (ptrdiff_t k = 0; k < W->cols; k++) {
+      double square = 0, mean = 0;
+      for (ptrdiff_t i = 0; i < W->rows; i++) {
+        square += *ep_d(W, i, k) * *ep_d(T, i, k);
+        mean += *ep_d(W, i, k) * *ep_d(&held->psi, 0, i) / held->views;
+      }
+      if (pass == 0) rho[k] = square;
+      else {
+        const double total = rho[k] / held->views - mean * mean;
+        const double across = (square - rho[k]) / held->pairs - mean * mean;
+        rho[k] = total > 0 ? across / total : 0;
+      }
+    }
+  }
+}
+
+typedef struct {
+  ep_sum sum; /* of one ridge: lost in solving */
+  ep_mat W, T;
+  double *lambda, *rho;
+} attempt;
+
+static ep_status solve(attempt *t, const ep_sum *fit, double ridge, const ep_setup *s) {
+  const ep_eigen_config config = ep_closed_eigen(s, fit->prec);
+  double unused;
+  ep_eigen_info info;
+  ep_mat_copy(&t->sum.B, &fit->B);
+  ep_mat_copy(&t->sum.C, &fit->C);
+  ep_mat_copy(&t->sum.psi, &fit->psi);
+  t->sum.views = fit->views, t->sum.pairs = fit->pairs, t->sum.anchors = fit->anchors;
+  ep_whitened_centre(&t->sum);
+  EP_TRY(ep_whitened_ridge(&t->sum.B, &unused, ridge));
+  return ep_eigen_generalised(&t->W, t->lambda, &info, &t->sum.C, &t->sum.B, &config,
+                              (uint64_t)s->run.seed);
+}
+
+static double score(const double *rho, ptrdiff_t z, double noise, bool open, ptrdiff_t *above) {
+  double mean = 0, surplus = 0;
+  *above = 0;
+  for (ptrdiff_t k = 0; k < z; k++) {
+    mean += rho[k] / (double)z;
+    surplus += fmax(rho[k] - noise, 0);
+    *above += rho[k] > noise;
+  }
+  return open ? surplus : mean;
+}
+
+static ep_status try_all(ep_choice *out, ep_fit_info *info, attempt *t, const ep_sum *fit,
+                         const ep_sum *held, const ep_setup *s) {
+  const bool open = s->net.outputs == EP_AUTO, given = s->closed.ridge != EP_AUTO;
+  const double noise = 3 / sqrt(held->anchors);
+  double best = -INFINITY;
+  for (int k = 0; k < (given ? 1 : RIDGES); k++) {
+    const double ridge = given ? s->closed.ridge : ridges[k];
+    ptrdiff_t above;
+    EP_TRY(ep_run_step("ridges", k, given ? 1 : RIDGES));
+    EP_TRY(solve(t, fit, ridge, s));
+    correlations(t->rho, &t->W, &t->T, held);
+    const double found = score(t->rho, t->W.cols, noise, open, &above);
+    EP_TRY(ep_fit_explain(
+        info,
+        "ridge %-7g cross-view correlation of %.0f held-out anchors: %s %.4g over "
+        "%td outputs, %td above noise (%.3g)",
+        ridge, held->anchors, open ? "surplus" : "mean", found, t->W.cols, above, noise));
+    if (!(found > best)) continue;
+    best = found;
+    out->ridge = ridge;
+    out->outputs = open ? (above > 0 ? above : 1) : t->W.cols;
+  }
+  return EP_OK;
+}
+
+static ep_status choose(ep_work *work, attempt *t, ep_choice *out, ep_fit_info *info,
+                        const ep_sum *fit, const ep_sum *held, const ep_setup *s) {
+  const ptrdiff_t m = fit->C.rows, most = m < MOST_OUTPUTS ? m : MOST_OUTPUTS;
+  const ptrdiff_t few = (ptrdiff_t)(fit->anchors / 4), z = most < few ? most : few;
+  const ptrdiff_t outputs = s->net.outputs == EP_AUTO ? z : s->net.outputs;
+  EP_CHECK(outputs <= m, EP_ERR_ARG, "--outputs %td is more than the %td features", outputs, m);
+  EP_TRY(ep_work_mat(work, &t->W, EP_DOUBLE, m, outputs));
+  EP_TRY(ep_work_mat(work, &t->T, EP_DOUBLE, m, outputs));
+  EP_TRY(ep_work_get(work, &t->lambda, outputs, sizeof *t->lambda));
+  EP_TRY(ep_work_get(work, &t->rho, outputs, sizeof *t->rho));
+  EP_CHECK(fit->pairs > 0 && held->pairs > 0, EP_ERR_INPUT,
+           "method whitened needs two views of a point: a positive");
+  ep_mat_mirror(&held->B); /* what is added up later is the upper triangle */
+  ep_mat_mirror(&held->C);
+  EP_TRY(try_all(out, info, t, fit, held, s));
+  if (s->closed.ridge == EP_AUTO)
+    EP_TRY(ep_fit_note(info, "ridge %g: the best of %d on a tenth of the anchors, held out",
+                       out->ridge, RIDGES));
+  if (s->net.outputs == EP_AUTO)
+    EP_TRY(ep_fit_note(info, "%td outputs: what two views share of points that were held out",
+                       out->outputs));
+  return ep_fit_number(info, "ridge_share", json_real(out->ridge));
+}
+
+ep_status ep_choice_make(ep_choice *out, ep_fit_info *info, const ep_sum *fit, const ep_sum *held,
+                         const ep_setup *setup) {
+  ep_work work = {0};
+  attempt t = {0};
+  ep_status st = ep_sum_new(&t.sum, fit->C.rows, true);
+  if (!st) st = choose(&work, &t, out, info, fit, held, setup);
+  ep_sum_free(&t.sum);
+  ep_work_free(&work);
+  return st;
+}
