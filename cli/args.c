@@ -1,34 +1,17 @@
 #include "commands.h"
+#include "core/words.h"
 
 #include <string.h>
 
 const ep_option cli_options[] = {CLI_OPTIONS(EP_OPT_ROW, cli_config){0}};
-
-/* Two rows are as near as the number of edits between them: for a "did you mean". */
-static size_t edits(const char *a, const char *b) {
-  size_t row[64], n = strlen(b), diagonal, up;
-  if (n > 62) return 99;
-  for (size_t j = 0; j <= n; j++) row[j] = j;
-  for (size_t i = 1; *a; a++, i++) {
-    diagonal = row[0];
-    row[0] = i;
-    for (size_t j = 1; j <= n; j++) {
-      up = row[j];
-      const size_t change = diagonal + (*a != b[j - 1]);
-      row[j] = up + 1 < row[j - 1] + 1 ? up + 1 : row[j - 1] + 1;
-      if (change < row[j]) row[j] = change;
-      diagonal = up;
-    }
-  }
-  return row[n];
-}
 
 static ep_status unknown(const ep_option_group *groups, const char *name) {
   const char *best = NULL;
   size_t least = 4;
   for (const ep_option_group *g = groups; g->table; g++)
     for (const ep_option *o = g->table; o->name; o++)
-      if (edits(name, o->name) < least) least = edits(name, o->name), best = o->name;
+      if (ep_word_edits(name, o->name) < least)
+        least = ep_word_edits(name, o->name), best = o->name;
   char nearest[64] = "";
   for (size_t i = 0; best && best[i] && i < 63; i++)
     nearest[i] = best[i] == '_' ? '-' : best[i], nearest[i + 1] = '\0';
@@ -42,14 +25,41 @@ static const char *flag_name(const char *word) {
   return word[0] == '-' && word[1] >= 'a' && word[1] <= 'z' && !word[2] ? word + 1 : NULL;
 }
 
+static const ep_option *find_option(const ep_option_group **group, const ep_option_group *groups,
+                                    const char *name) {
+  for (const ep_option_group *g = groups; g->table; g++) {
+    const ep_option *row = ep_options_find(g->table, name);
+    if (row) return *group = g, row;
+  }
+  return NULL;
+}
+
+/* The first word that is no option is --data; probe, which has none, takes labels from it. */
+static ep_status take_data(const ep_option_group *groups, const char *word, bool *taken, int argc,
+                           char **argv) {
+  const ep_option_group *g = NULL;
+  const ep_option *row = find_option(&g, groups, "data");
+  const bool data = row;
+  if (!row) row = find_option(&g, groups, "labels");
+  EP_CHECK(row && !*taken, EP_ERR_ARG, "'%s' is not an option (options begin with --)", word);
+  EP_CHECK(!args_peek(argc, argv, data ? "--data" : "--labels"), EP_ERR_ARG,
+           "'%s' and --%s both say what the data are; give one", word, row->name);
+  *taken = true;
+  return ep_options_set(row, g->config, word);
+}
+
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count) {
+  bool taken = false;
   if (count) *count = 0;
   for (int i = 1; i < argc; i++) {
     const char *flag = flag_name(argv[i]);
+    if (!flag && !count) {
+      EP_TRY(take_data(groups, argv[i], &taken, argc, argv));
+      continue;
+    }
     if (!flag) {
-      EP_CHECK(count && *count < most, EP_ERR_ARG, "'%s' is not an option (options begin with --)",
-               argv[i]);
+      EP_CHECK(*count < most, EP_ERR_ARG, "'%s' is not an option (options begin with --)", argv[i]);
       positional[(*count)++] = argv[i];
       continue;
     }
@@ -57,9 +67,8 @@ ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const
     const size_t length = strcspn(flag, "=");
     snprintf(name, sizeof name, "%.*s", (int)(length < 63 ? length : 63), flag);
     const char *value = flag[length] ? flag + length + 1 : NULL;
-    const ep_option *row = NULL;
     const ep_option_group *g = groups;
-    for (; g->table && !(row = ep_options_find(g->table, name)); g++) {}
+    const ep_option *row = find_option(&g, groups, name);
     EP_CHECK(name[0], EP_ERR_ARG, "'%s' names no option", argv[i]);
     if (!row) return unknown(groups, name);
     if (row->kind == EP_OPT_FLAG) {

@@ -20,6 +20,7 @@ typedef struct {
   ep_data_config data;
   ep_run_config run;
   cli_config cli;
+  bool own_missing; /* --missing was given */
 } setup_embed;
 
 static void groups_of(ep_option_group groups[5], setup_embed *s) {
@@ -65,7 +66,16 @@ typedef struct {
 } embedding;
 
 static ep_status open_points(embedding *e, const setup_embed *s) {
-  EP_TRY(ep_rows_open(&e->rows, &e->labels, &s->data, &s->run));
+  static ep_data_config data;
+  const json_t *table = json_object_get(ep_model_config(e->model), "table");
+  data = s->data; /* a model without a table learnt nothing of its columns: they stay as they are */
+  if (!table && ep_model_config(e->model) && strcmp(data.scale, "auto") == 0)
+    strcpy(data.scale, "raw");
+  const char *missing = json_string_value(json_object_get(table, "missing"));
+  if (missing && !s->own_missing) snprintf(data.missing, sizeof data.missing, "%s", missing);
+  EP_CHECK(!table || (!data.columns[0] && !data.drop[0]), EP_ERR_ARG,
+           "--columns and --drop are those of the model");
+  EP_TRY(ep_rows_open(&e->rows, &e->labels, &data, &s->run, table));
   const bool given = strcmp(s->data.scale, "auto") != 0 || !ep_model_config(e->model);
   e->unit = given ? ep_scale_is_unit(&s->data, ep_rows_shape(e->rows)) : ep_model_is_unit(e->model);
   const ptrdiff_t d = ep_rows_length(e->rows);
@@ -121,6 +131,7 @@ ep_status cmd_embed(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
+  s.own_missing = args_peek(argc, argv, "--missing") != NULL;
   const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));

@@ -145,6 +145,20 @@ static ep_status column_titles(json_t **out, const char *path, const char *what,
   return EP_OK;
 }
 
+/* a table: its columns, and the categories of those that are text */
+static json_t *titles_of_table(const json_t *table) {
+  size_t k, c;
+  json_t *column, *category, *titles = json_array();
+  json_array_foreach(json_object_get(table, "columns"), k, column) {
+    const char *name = json_string_value(json_object_get(column, "name"));
+    json_t *categories = json_object_get(column, "categories");
+    json_array_foreach(categories, c, category)
+        json_array_append_new(titles, json_sprintf("%s: %s", name, json_string_value(category)));
+    if (!categories) json_array_append_new(titles, json_string(name ? name : ""));
+  }
+  return titles;
+}
+
 /* --colour, or the data themselves where they are a small table */
 static ep_status read_columns(ep_explore_input *in, json_t **titles, const setup_explore *s,
                               const ep_dataset *set) {
@@ -157,8 +171,12 @@ static ep_status read_columns(ep_explore_input *in, json_t **titles, const setup
     EP_TRY(ep_mat_new(&in->columns, set->X.prec, set->X.rows, set->X.cols));
     ep_mat_copy(&in->columns, &set->X);
   } else return EP_OK;
-  EP_TRY(column_titles(titles, *path ? path : s->data.data, *path ? "column" : "data",
-                       in->columns.cols));
+  if (!*path && set->table) *titles = titles_of_table(set->table);
+  if (!*titles || (ptrdiff_t)json_array_size(*titles) != in->columns.cols) {
+    json_decref(*titles);
+    EP_TRY(column_titles(titles, *path ? path : s->data.data, *path ? "column" : "data",
+                         in->columns.cols));
+  }
   in->titles = *titles;
   return EP_OK;
 }
@@ -219,14 +237,15 @@ static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc
 }
 
 static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, int **labels,
-                      json_t **titles, int argc, char **argv) {
+                      json_t **classes, json_t **titles, int argc, char **argv) {
   json_t *page, *result;
   EP_TRY(read_embedding(&in->E, s->look.embedding, s->own_precision, &s->run));
   EP_TRY(read_data(in, set, s));
   if (s->data.labels[0])
     EP_TRY(
-        read_labels(labels, s->data.labels, s->data.samples, &in->E, s->look.embedding, &s->run));
+        read_labels(labels, classes, s->data.labels, &s->data, &in->E, s->look.embedding, &s->run));
   in->labels = *labels ? *labels : set->labels;
+  in->classes = *labels ? *classes : json_object_get(set->table, "classes");
   EP_TRY(read_text(in, s->look.text));
   EP_TRY(read_columns(in, titles, s, set));
   EP_TRY(ep_explore(&page, &result, in, &s->explore, &s->run));
@@ -241,7 +260,7 @@ ep_status cmd_explore(int argc, char **argv) {
   ep_option_group groups[GROUPS];
   ep_dataset set = {0};
   int *labels = NULL;
-  json_t *titles = NULL;
+  json_t *titles = NULL, *classes = NULL;
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
@@ -252,10 +271,11 @@ ep_status cmd_explore(int argc, char **argv) {
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   ep_explore_input in = {.name = s.look.embedding};
-  const ep_status st = work(&s, &in, &set, &labels, &titles, argc, argv);
+  const ep_status st = work(&s, &in, &set, &labels, &classes, &titles, argc, argv);
   json_decref(in.pictures);
   json_decref(in.text);
   json_decref(titles);
+  json_decref(classes);
   ep_mat_free(&in.E);
   ep_mat_free(&in.columns);
   ep_dataset_free(&set);

@@ -92,7 +92,8 @@ static ep_status read_points(ep_dataset *set, const setup_ntk *s, const char *na
                              const ep_model *model) {
   ep_data_config config = s->data;
   snprintf(config.data, sizeof config.data, "%s", name);
-  EP_TRY(ep_dataset_load(set, &config, &s->run));
+  EP_TRY(ep_dataset_load_as(set, &config, &s->run,
+                            json_object_get(model ? ep_model_config(model) : NULL, "table")));
   const bool of_model = strcmp(config.scale, "auto") == 0 && model && ep_model_config(model);
   if (of_model ? ep_model_is_unit(model) : ep_dataset_is_unit(set, &config))
     ep_scale_to_unit(&set->X);

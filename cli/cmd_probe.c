@@ -19,21 +19,29 @@ typedef struct {
 } files_config;
 static const ep_option files_options[] = {FILES_OPTIONS(EP_OPT_ROW, files_config){0}};
 
+#define LABEL_OPTIONS(X, S)                                                         \
+  X(S, INT, samples, "0", 0, 1e9, NULL,                                             \
+    "labels of so many points, those that embed drew with the same --seed; 0: all") \
+  EP_TABLE_OPTIONS(X, S)
+static const ep_option label_options[] = {LABEL_OPTIONS(EP_OPT_ROW, ep_data_config){0}};
+
 typedef struct {
   files_config files;
   ep_probe_config probe;
   ep_metrics_config metrics;
+  ep_data_config data; /* of the labels */
   ep_run_config run;
   cli_config cli;
   bool own_precision; /* --precision was given */
 } setup_probe;
 
-enum { GROUPS = 6, MOST_PROBES = 8, MOST_SHOWN = 20 };
+enum { GROUPS = 7, MOST_PROBES = 8, MOST_SHOWN = 20 };
 
 /* What is read and found. */
 typedef struct {
   ep_mat E, test, positives;
   int *labels, *test_labels;
+  json_t *classes; /* names of labels that are words */
   ep_metrics metrics;
   ep_probe_result probes[MOST_PROBES];
   int count;
@@ -41,6 +49,7 @@ typedef struct {
 
 static void groups_of(ep_option_group groups[GROUPS], setup_probe *s) {
   const ep_option_group all[GROUPS] = {{"Files", files_options, &s->files},
+                                       {"Labels by name", label_options, &s->data},
                                        {"Probes", ep_probe_options, &s->probe},
                                        {"Metrics", ep_metrics_options, &s->metrics},
                                        {"Run", ep_run_options, &s->run},
@@ -69,13 +78,18 @@ void help_probe(FILE *to) {
 static ep_status read_all(probe_work *w, const setup_probe *s) {
   const files_config *f = &s->files;
   EP_TRY(read_embedding(&w->E, f->embedding, s->own_precision, &s->run));
-  if (*f->labels) EP_TRY(read_labels(&w->labels, f->labels, 0, &w->E, f->embedding, &s->run));
+  if (*f->labels)
+    EP_TRY(read_labels(&w->labels, &w->classes, f->labels, &s->data, &w->E, f->embedding, &s->run));
   if (*f->positives) EP_TRY(read_embedding(&w->positives, f->positives, s->own_precision, &s->run));
   if (!*f->test_embedding) return EP_OK;
   EP_TRY(read_embedding(&w->test, f->test_embedding, s->own_precision, &s->run));
   EP_CHECK(w->test.cols == w->E.cols, EP_ERR_SHAPE, "%s has %td dimensions, %s has %td",
            f->test_embedding, w->test.cols, f->embedding, w->E.cols);
-  return read_labels(&w->test_labels, f->test_labels, 0, &w->test, f->test_embedding, &s->run);
+  static ep_data_config all; /* test points are not drawn */
+  all = s->data;
+  all.samples = 0;
+  return read_labels(&w->test_labels, &w->classes, f->test_labels, &all, &w->test,
+                     f->test_embedding, &s->run);
 }
 
 static ep_status check_files(const setup_probe *s, bool probe_given) {
@@ -173,6 +187,7 @@ static ep_status result_json(json_t **out, const probe_work *w, setup_probe *s) 
   groups_of(groups, s);
   for (const ep_option_group *g = groups; g->table != cli_options; g++)
     EP_TRY(ep_options_to_json(config, g->table, g->config));
+  if (w->classes) json_object_set(*out, "classes", w->classes);
   for (int i = 0; i < w->count; i++)
     EP_CHECK(json_array_append_new(probes, probe_json(&w->probes[i])) == 0, EP_ERR_NOMEM,
              "no memory for the result as JSON");
@@ -202,12 +217,20 @@ static void print_metrics(const ep_metrics *m, const char *path) {
   printf("collapse     %s\n", m->collapse);
 }
 
-static void print_confusion(const ep_probe_result *r) {
-  printf("\n%s: rows are true labels, columns found ones\n%8s", r->name, "");
-  for (ptrdiff_t j = 0; j < r->classes; j++) printf(" %6d", r->label[j]);
+/* names of columns are cut to six letters, those of rows stand whole */
+static void print_confusion(const ep_probe_result *r, const json_t *classes) {
+  char number[24];
+  int wide = 8;
+  for (ptrdiff_t j = 0; j < r->classes; j++) {
+    const int n = (int)strlen(label_name(number, classes, r->label[j]));
+    if (n > wide) wide = n;
+  }
+  printf("\n%s: rows are true labels, columns found ones\n%*s", r->name, wide, "");
+  for (ptrdiff_t j = 0; j < r->classes; j++)
+    printf(" %6.6s", label_name(number, classes, r->label[j]));
   printf("   right\n");
   for (ptrdiff_t i = 0; i < r->classes; i++) {
-    printf("%8d", r->label[i]);
+    printf("%*s", wide, label_name(number, classes, r->label[i]));
     for (ptrdiff_t j = 0; j < r->classes; j++) printf(" %6td", r->confusion[i * r->classes + j]);
     const double right = ep_probe_class_accuracy(r, i);
     if (isnan(right)) printf("       -\n");
@@ -237,7 +260,8 @@ static void print_probes(const probe_work *w, long seed) {
   if (r->unseen)
     printf("%td test points have a label that no training point has: they count as wrong\n",
            r->unseen);
-  for (int i = 0; i < w->count && r->classes <= MOST_SHOWN; i++) print_confusion(&w->probes[i]);
+  for (int i = 0; i < w->count && r->classes <= MOST_SHOWN; i++)
+    print_confusion(&w->probes[i], w->classes);
 }
 
 /* ---- */
@@ -268,6 +292,7 @@ ep_status cmd_probe(int argc, char **argv) {
   static probe_work w;
   ep_option_group groups[GROUPS];
   groups_of(groups, &s);
+  ep_options_default(ep_data_options, &s.data);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
   s.own_precision = args_peek(argc, argv, "--precision") != NULL;
@@ -282,5 +307,6 @@ ep_status cmd_probe(int argc, char **argv) {
   ep_mat_free(&w.positives);
   ep_labels_free(w.labels);
   ep_labels_free(w.test_labels);
+  json_decref(w.classes);
   return st;
 }

@@ -58,9 +58,14 @@ ep_status data_fetch(const char *name, bool json, bool yes);
 
 /* In the precision it is stored in; own_precision: in that of the run. */
 ep_status read_embedding(ep_mat *E, const char *path, bool own_precision, const ep_run_config *run);
-/* A label for every row of E, from a file or a data set by name (samples: drawn as --samples does; 0: all). */
-ep_status read_labels(int **labels, const char *name, long samples, const ep_mat *E,
-                      const char *embedding, const ep_run_config *run);
+/* A label for every row of E, from a file, a column of a table or a data set by name. `config`: which points of a set were
+ * drawn (--samples), which column, which rows. Words are places in *classes, a JSON array that is made or added to; NULL
+ * stays NULL for numbers. */
+ep_status read_labels(int **labels, json_t **classes, const char *name,
+                      const ep_data_config *config, const ep_mat *E, const char *embedding,
+                      const ep_run_config *run);
+/* The name of a label: of its class, or its number. */
+const char *label_name(char number[24], const json_t *classes, int label);
 
 /* ---- targets.c */
 
@@ -84,7 +89,7 @@ typedef struct {
 extern const ep_option cli_options[];
 
 /* Reads `--flag value`, `--flag=value` and flags without a value into the groups; `-k` is `--k`. Words that are no
- * flags go to positional (at most `most` of them). */
+ * flags go to positional (at most `most` of them); without positional the first of them is --data. */
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count);
 void args_help(const ep_option_group *groups, FILE *to);

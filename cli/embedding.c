@@ -1,6 +1,8 @@
 /* Embeddings and their labels, as probe, neighbours and explore read them. */
 #include "commands.h"
+#include "data/table.h"
 
+#include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -18,34 +20,47 @@ ep_status read_embedding(ep_mat *E, const char *path, bool own_precision,
   return st;
 }
 
-/* A file (or a member of an .npz) holds labels; anything else names a data set. */
-static bool is_label_file(const char *name) {
+/* A file (or a member of an .npz) holds labels; anything else names a data set, or a table. */
+static bool is_label_file(const char *name, const ep_data_config *config) {
   struct stat info;
+  if (config->label_column[0]) return false;
   return stat(name, &info) == 0 ? !S_ISDIR(info.st_mode) : strstr(name, ".npz:") != NULL;
 }
 
-static ep_status labels_of_set(int **labels, ptrdiff_t *n, const char *name, long samples,
-                               const ep_run_config *run) {
+static ep_status labels_of_set(int **labels, json_t **classes, ptrdiff_t *n, const char *name,
+                               const ep_data_config *given, const ep_run_config *run) {
   static ep_data_config config;
   ep_dataset set;
-  ep_options_default(ep_data_options, &config);
+  config = *given;
+  config.labels[0] = '\0';
   snprintf(config.data, sizeof config.data, "%s", name);
-  config.samples = samples;
   EP_TRY(ep_dataset_load(&set, &config, run));
   *n = set.X.rows;
   *labels = set.labels;
+  json_t *own = json_object_get(set.table, "classes");
+  if (own && !*classes) *classes = json_incref(own);
+  else if (own) ep_labels_rename(*labels, *n, *classes, own);
   set.labels = NULL;
   ep_dataset_free(&set);
-  EP_CHECK(*labels, EP_ERR_INPUT, "%s has no labels", name);
+  EP_CHECK(*labels, EP_ERR_INPUT, "%s has no labels%s", name,
+           strstr(name, ".csv") ? "; name their column with --label-column" : "");
   return EP_OK;
 }
 
-ep_status read_labels(int **labels, const char *name, long samples, const ep_mat *E,
-                      const char *embedding, const ep_run_config *run) {
+ep_status read_labels(int **labels, json_t **classes, const char *name,
+                      const ep_data_config *config, const ep_mat *E, const char *embedding,
+                      const ep_run_config *run) {
   ptrdiff_t n;
-  EP_TRY(is_label_file(name) ? ep_labels_read(labels, &n, name)
-                             : labels_of_set(labels, &n, name, samples, run));
+  EP_TRY(is_label_file(name, config) ? ep_table_labels(labels, classes, &n, name)
+                                     : labels_of_set(labels, classes, &n, name, config, run));
   EP_CHECK(n == E->rows, EP_ERR_SHAPE, "%s: %td labels for the %td points of %s", name, n, E->rows,
            embedding);
   return EP_OK;
+}
+
+const char *label_name(char number[24], const json_t *classes, int label) {
+  const char *name =
+      json_string_value(json_array_get(classes, label < 0 ? SIZE_MAX : (size_t)label));
+  snprintf(number, 24, "%d", label);
+  return name ? name : number;
 }

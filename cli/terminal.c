@@ -1,5 +1,6 @@
 /* Progress (bar, rate, time left) on standard error, and signals. */
 #include "commands.h"
+#include "core/hash.h"
 
 #include <signal.h>
 #include <string.h>
@@ -65,8 +66,16 @@ void terminal_clear(void) {
   bar.begin = bar.last = 0;
 }
 
+/* A note is told once, however often the same data are read. */
 static void tell(void *user, const char *text) {
+  enum { MOST = 64 };
+  static uint64_t told[MOST];
+  static int count;
+  const uint64_t mark = ep_hash(EP_HASH_START, text, strlen(text));
   (void)user;
+  for (int i = 0; i < count; i++)
+    if (told[i] == mark) return;
+  if (count < MOST) told[count++] = mark;
   terminal_clear();
   fprintf(stderr, "note: %s\n", text);
 }

@@ -2,6 +2,7 @@
 /* Augmentations: how a positive is made from a point. Seeded per point: point i gets the same view
  * whatever the thread count and the order of the calls. */
 #include <eigenpair/matrix.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 EP_BEGIN
@@ -21,6 +22,10 @@ typedef struct {
     const ep_augmentation *kind;
     double a, b;
   } step[EP_AUGMENT_STEPS];
+  /* of the data, set after reading; lent; NULL: not known */
+  const double *spread; /* (D): noise is relative to the spread of a column */
+  const int *group;     /* (D): columns of one number are corrupted together */
+  const ep_mat *sample; /* (m, D): points that corrupt takes values from */
 } ep_augment;
 
 const char *ep_augment_name(int i); /* names of the table, NULL past the last */
@@ -34,9 +39,13 @@ const char *ep_augment_name(int i); /* names of the table, NULL past the last */
  * light[:S] brightness and contrast, each by a factor in 1 -+ S (default 0.4); jitter[:S] of colour images: brightness,
  * contrast and saturation by a factor in 1 -+ 0.8 S, hue by up to 0.2 S of a turn (default 0.5); grey[:P] with probability P
  * (default 0.2); cutout[:S] a square of S pixels becomes the mean (default 8); pad[:S] S reflected pixels round the image,
- * cut back to its size at a random place (default 4). `none` is an empty chain.
+ * cut back to its size at a random place (default 4); corrupt[:P] every column with probability P (default 0.3) from
+ * another point, drawn for each column by itself (SCARF); mask[:P] a stretch of that share of the row (default 0.25) becomes
+ * the row's mean; jitter[:S] of plain vectors adds N(0, (S sd)^2), sd the deviation within the row (default 0.1). `none` is an
+ * empty chain.
  * Image steps on plain vectors, and colours on grey images, are an error. */
 ep_status ep_augment_parse(ep_augment *out, const char *text, ep_image_shape shape);
+bool ep_augment_needs_sample(const ep_augment *chain);
 
 /* out row i = a view of X row i (same shape and precision; out may not be X). `first` is the index of
  * row 0 in the data set and `view` the number of the view: row i uses random stream

@@ -9,6 +9,15 @@
 EP_BEGIN
 
 const char *ep_scale_name(int i);
+const char *ep_missing_name(int i); /* mean, drop, error */
+
+/* Tables: CSV files with names, text, dates, missing values. */
+#define EP_TABLE_OPTIONS(X, S)                                                                \
+  X(S, TEXT, label_column, "", 0, 0, NULL, "tables: the column of labels, by name or number") \
+  X(S, TEXT, columns, "", 0, 0, NULL, "tables: learn from these columns only: a,b,c")         \
+  X(S, TEXT, drop, "", 0, 0, NULL, "tables: leave these columns out: a,b,c")                  \
+  X(S, NAME, missing, "mean", 0, 0, ep_missing_name,                                          \
+    "tables: a missing value becomes the mean of its column, leaves its row out, or is an error")
 
 #define EP_DATA_OPTIONS(X, S)                                                                     \
   X(S, TEXT, data, "", 0, 0, NULL,                                                                \
@@ -21,7 +30,9 @@ const char *ep_scale_name(int i);
   X(S, FLAG, strict, NULL, 0, 0, NULL,                                                            \
     "a folder of pictures: one that cannot be read is an error, not skipped")                     \
   X(S, NAME, scale, "auto", 0, 0, ep_scale_name,                                                  \
-    "unit: every point on the unit sphere; auto: unit for images, raw for matrices")
+    "unit: every point on the unit sphere; standard: every column to mean 0 and spread 1; auto: " \
+    "unit for images, standard for tables of mixed units, raw for matrices")                      \
+  EP_TABLE_OPTIONS(X, S)
 
 /* How pairs come about: drawn from the data, or ready. */
 #define EP_PAIR_OPTIONS(X, S)                                                                     \
@@ -32,7 +43,8 @@ const char *ep_scale_name(int i);
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \
     "how positives are made: "                                                                    \
     "crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S,light:S,jitter:S,grey:P,cutout:S,"   \
-    "pad:S (default crop; vectors noise:0.1)")                                                    \
+    "pad:S; vectors noise:S,corrupt:P (values of other points); series mask:P,jitter:S (default " \
+    "crop; vectors noise:0.1, for tables in spreads of a column)")                                \
   X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors")                           \
   X(S, LIST, positives, "", 0, 0, NULL, "ready pairs: positives, row by row; may be given again") \
   X(S, LIST, negatives, "", 0, 0, NULL, "ready pairs: negatives, row by row; may be given again")
@@ -50,9 +62,13 @@ typedef struct {
   ep_mat X;             /* (n, D), owned */
   int *labels;          /* (n) or NULL, owned */
   ep_image_shape shape; /* zero for plain vectors */
+  json_t *table;        /* what was learnt on a table, "classes" among it; NULL: none; owned */
 } ep_dataset;
 
 ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const ep_run_config *run);
+/* A table is treated as the one that `table` was learnt on; NULL: it is learnt from. */
+ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,
+                             const ep_run_config *run, const json_t *table);
 void ep_dataset_free(ep_dataset *set);
 /* config->scale with auto resolved; then applied. Zero rows stay zero. */
 bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config);
@@ -72,6 +88,7 @@ typedef struct {
   ptrdiff_t drawn; /* points before equal ones became one; 0: X.rows */
   ptrdiff_t
       total; /* anchors of all the data, where the pairs are those of a shard; 0: they are all */
+  json_t *table; /* what was learnt on a table; NULL: none; owned */
 } ep_points;
 
 /* `default_pairs` ("triplet" or "positives") is used when the config leaves --pairs open. */

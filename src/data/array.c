@@ -72,7 +72,7 @@ static bool is_zip(const unsigned char *bytes, size_t size) {
   return size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
-static bool is_text(const unsigned char *bytes, size_t size) {
+bool ep_bytes_are_text(const unsigned char *bytes, size_t size) {
   for (size_t i = 0; i < size; i++)
     if (bytes[i] == 0 || bytes[i] == 127 || (bytes[i] < 32 && !strchr("\n\r\t", bytes[i])))
       return false;
@@ -84,7 +84,7 @@ static format detect(const unsigned char *bytes, size_t size) {
   if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) return NPY;
   if (is_zip(bytes, size)) return ZIP;
   if (ep_idx_fits(bytes, size)) return IDX;
-  const bool text = is_text(bytes, size);
+  const bool text = ep_bytes_are_text(bytes, size);
   if (!text && ep_cifar_fits(bytes, size)) return CIFAR;
   if (ep_idx_magic(bytes, size)) return IDX;
   return text ? CSV : UNKNOWN;

@@ -22,6 +22,7 @@ typedef struct {
   double *x, *y;         /* cols each: the point, changed in place, and a spare row */
   double *kernel, *line; /* blur: the kernel, and one image line with its reflections */
   tap *taps;             /* crop: one a column, then one a row */
+  const ep_augment *chain;
 } frame;
 
 typedef enum { NO_PARAMETER, DEVIATION, SHARES } parameter_kind; /* "", "S", "LO-HI" */
@@ -35,6 +36,8 @@ struct ep_augmentation {
   double max;  /* largest value allowed */
   const char *help;
 };
+
+static bool is_plain(ep_image_shape s) { return !s.channels && !s.height && !s.width; }
 
 static const double aspect_lo = 3.0 / 4, aspect_hi = 4.0 / 3;
 
@@ -142,10 +145,54 @@ static void apply_vflip(frame *f, ep_random *r, double a, double b) {
   }
 }
 
-/* x += S N(0, I) */
+/* x_j += S N(0, 1), times the spread of column j where it is known */
 static void apply_noise(frame *f, ep_random *r, double S, double b) {
+  const double *spread = f->chain->spread;
   (void)b;
-  for (ptrdiff_t j = 0; j < f->cols; j++) f->x[j] += S * ep_random_normal(r);
+  for (ptrdiff_t j = 0; j < f->cols; j++)
+    f->x[j] += S * (spread ? spread[j] : 1) * ep_random_normal(r);
+}
+
+/* ---- tables and series */
+
+/* each group of columns with probability P from a point of the sample, drawn anew for each: the columns' own
+ * distributions, without what ties them (SCARF) */
+static void apply_corrupt(frame *f, ep_random *r, double P, double b) {
+  const int *group = f->chain->group;
+  const ep_mat *sample = f->chain->sample;
+  ptrdiff_t from = -1;
+  (void)b;
+  for (ptrdiff_t j = 0; j < f->cols; j++) {
+    if (j == 0 || !group || group[j] != group[j - 1])
+      from = ep_random_uniform(r) < P ? (ptrdiff_t)ep_random_below(r, sample->rows) : -1;
+    if (from >= 0) f->x[j] = ep_get(sample, from, j);
+  }
+}
+
+static double mean_of(const double *x, ptrdiff_t n) {
+  double sum = 0;
+  for (ptrdiff_t j = 0; j < n; j++) sum += x[j];
+  return sum / (double)n;
+}
+
+/* round(P n) values from a place on that all places are equally likely to be become the mean of the row */
+static void apply_mask(frame *f, ep_random *r, double P, double b) {
+  const ptrdiff_t length = (ptrdiff_t)rint(P * (double)f->cols);
+  const ptrdiff_t first = (ptrdiff_t)ep_random_below(r, f->cols - length + 1);
+  const double mean = mean_of(f->x, f->cols);
+  (void)b;
+  for (ptrdiff_t j = first; j < first + length; j++) f->x[j] = mean;
+}
+
+static const double series_jitter = 0.1; /* default of jitter for plain vectors */
+
+/* x += S sd(x) N(0, I), sd within the row */
+static void jitter_series(frame *f, ep_random *r, double S) {
+  const double mean = mean_of(f->x, f->cols);
+  double sum = 0;
+  for (ptrdiff_t j = 0; j < f->cols; j++) sum += (f->x[j] - mean) * (f->x[j] - mean);
+  const double sd = sqrt(sum / (double)f->cols);
+  for (ptrdiff_t j = 0; j < f->cols; j++) f->x[j] += S * sd * ep_random_normal(r);
 }
 
 /* ---- shifts and rotations */
@@ -245,12 +292,6 @@ static void apply_blur(frame *f, ep_random *r, double S, double b) {
 
 static double luma(const double rgb[3]) { return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]; }
 
-static double mean_of(const double *x, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < n; j++) sum += x[j];
-  return sum / (double)n;
-}
-
 static double in_range(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
 
 /* x <- b x, then x <- m + c (x - m) with m the mean; b, c ~ U(1 - S, 1 + S) */
@@ -288,6 +329,10 @@ static void chroma_matrix(double M[3][3], double s, double angle) {
  * drawn in this order, clipped once at the end */
 static void apply_jitter(frame *f, ep_random *r, double S, double unused) {
   (void)unused;
+  if (is_plain(f->shape)) {
+    jitter_series(f, r, S);
+    return;
+  }
   const ptrdiff_t n = (ptrdiff_t)f->shape.height * f->shape.width;
   const double lo = 1 - 0.8 * S, hi = 1 + 0.8 * S;
   const double b = between(r, lo, hi), c = between(r, lo, hi), s = between(r, lo, hi);
@@ -363,6 +408,10 @@ static const ep_augmentation table[] = {
     {"vflip", apply_vflip, true, NO_PARAMETER, 0, 0, 0, "vflip, without a parameter"},
     {"noise", apply_noise, false, DEVIATION, 0.1, 0, 1e30,
      "noise[:S], with 0 <= S <= 1e30 the standard deviation"},
+    {"corrupt", apply_corrupt, false, DEVIATION, 0.3, 0, 1,
+     "corrupt[:P], with 0 <= P <= 1 the probability that a column is taken from another point"},
+    {"mask", apply_mask, false, DEVIATION, 0.25, 0, 1,
+     "mask[:P], with 0 <= P <= 1 the share of the row that becomes its mean"},
     {"shift", apply_shift, true, DEVIATION, 2, 0, 1000,
      "shift[:S], with 0 <= S <= 1000 the most pixels in each direction"},
     {"rotate", apply_rotate, true, DEVIATION, 10, 0, 180,
@@ -371,7 +420,7 @@ static const ep_augmentation table[] = {
      "blur[:S], with 0 <= S <= 1000 the standard deviation in pixels"},
     {"light", apply_light, true, DEVIATION, 0.4, 0, 1,
      "light[:S], with 0 <= S <= 1 how far brightness and contrast go from 1"},
-    {"jitter", apply_jitter, true, DEVIATION, 0.5, 0, 1,
+    {"jitter", apply_jitter, false, DEVIATION, 0.5, 0, 1,
      "jitter[:S], with 0 <= S <= 1 its strength"},
     {"grey", apply_grey, true, DEVIATION, 0.2, 0, 1, "grey[:P], with 0 <= P <= 1 how often"},
     {"cutout", apply_cutout, true, DEVIATION, 8, 0, 1000,
@@ -388,7 +437,8 @@ const char *ep_augment_name(int i) { return i >= 0 && i < KINDS ? table[i].name 
 /* colours are those of three channels */
 static ep_status check_colour(const ep_augmentation *kind, ep_image_shape shape) {
   const bool colour = kind->apply == apply_jitter || kind->apply == apply_grey;
-  EP_CHECK(!colour || shape.channels == 3, EP_ERR_ARG,
+  const bool series = kind->apply == apply_jitter && is_plain(shape);
+  EP_CHECK(!colour || series || shape.channels == 3, EP_ERR_ARG,
            "augmentation %s needs colour images (3 channels), and these have %d%s", kind->name,
            shape.channels, kind->apply == apply_jitter ? "; use light" : "");
   return EP_OK;
@@ -419,8 +469,6 @@ static bool read_parameters(const ep_augmentation *kind, double *a, double *b, c
   }
 }
 
-static bool is_plain(ep_image_shape s) { return !s.channels && !s.height && !s.width; }
-
 static ep_status check_shape(ep_image_shape s) {
   EP_CHECK(is_plain(s) || (s.channels > 0 && s.height > 0 && s.width > 0), EP_ERR_ARG,
            "an image of %d channels, %d rows and %d columns is no image", s.channels, s.height,
@@ -440,7 +488,7 @@ static ep_status add_step(ep_augment *chain, const char *step, bool alone, ep_im
     return EP_OK;
   }
   const ep_augmentation *kind = &table[index];
-  double a = kind->a, b = kind->b;
+  double a = kind->apply == apply_jitter && is_plain(shape) ? series_jitter : kind->a, b = kind->b;
   EP_CHECK(!parameters || read_parameters(kind, &a, &b, parameters), EP_ERR_ARG,
            "augmentation '%s' is wrong: write %s", step, kind->help);
   EP_CHECK(!kind->needs_image || !is_plain(shape), EP_ERR_ARG,
@@ -452,6 +500,12 @@ static ep_status add_step(ep_augment *chain, const char *step, bool alone, ep_im
   chain->step[chain->count].a = a;
   chain->step[chain->count++].b = b;
   return EP_OK;
+}
+
+bool ep_augment_needs_sample(const ep_augment *chain) {
+  for (int k = 0; k < chain->count; k++)
+    if (chain->step[k].kind->apply == apply_corrupt) return true;
+  return false;
 }
 
 ep_status ep_augment_parse(ep_augment *out, const char *text, ep_image_shape shape) {
@@ -510,7 +564,7 @@ static ep_status make_frames(ep_work *work, frame **out, int threads, const ep_a
     frame *f = *out + t;
     double *block;
     EP_TRY(ep_work_get(work, &block, room, sizeof *block));
-    *f = (frame){.shape = s, .cols = cols, .x = block, .y = block + cols};
+    *f = (frame){.shape = s, .cols = cols, .x = block, .y = block + cols, .chain = chain};
     f->kernel = f->y + cols;
     f->line = f->kernel + kernel;
     EP_TRY(ep_work_get(work, &f->taps, (ptrdiff_t)s.width + s.height, sizeof(tap)));
@@ -548,6 +602,9 @@ static ep_status check_apply(const ep_mat *out, const ep_mat *X, const ep_augmen
              chain->step[k].kind->name);
     EP_TRY(check_colour(chain->step[k].kind, s));
   }
+  EP_CHECK(!ep_augment_needs_sample(chain) ||
+               (chain->sample && chain->sample->rows > 0 && chain->sample->cols == X->cols),
+           EP_ERR_ARG, "augmentation corrupt needs points to take values from");
   EP_CHECK(view >= 0, EP_ERR_ARG, "view %d is negative", view);
   EP_CHECK(first >= 0 && first <= (ptrdiff_t)UINT32_MAX + 1 - X->rows, EP_ERR_ARG,
            "%td points from %td on: an index must be in 0 .. 2^32 - 1", X->rows, first);

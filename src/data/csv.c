@@ -2,7 +2,6 @@
 #include "core/mem.h"
 #include "data/parse.h"
 
-#include <locale.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,6 +141,11 @@ static bool number(double *out, span s) {
   return true;
 }
 
+bool ep_parse_number(double *out, const char *text, size_t size) {
+  const unsigned char *p = (const unsigned char *)text;
+  return number(out, trimmed((span){p, p + size}));
+}
+
 /* ---- the table */
 
 static ep_status bad_field(const table *t, size_t line, ptrdiff_t col, span field) {
@@ -237,16 +241,26 @@ static ep_status parse_table(table *t, const unsigned char *bytes, size_t size) 
   return parse_rows(t, l, size);
 }
 
+ep_status ep_plain_numbers_begin(ep_plain_numbers *n) {
+  n->plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+  EP_CHECK(n->plain != (locale_t)0, EP_ERR_NOMEM, "no memory for a locale");
+  n->before = uselocale(n->plain);
+  return EP_OK;
+}
+
+void ep_plain_numbers_end(ep_plain_numbers *n) {
+  uselocale(n->before);
+  freelocale(n->plain);
+}
+
 ep_status ep_parse_csv(ep_array *a, const unsigned char *bytes, size_t size, const char *name) {
   table t = {.name = name};
+  ep_plain_numbers numbers;
   *a = (ep_array){.owner = NULL};
   EP_CHECK(size > 0, EP_ERR_INPUT, "%s: is empty", name);
-  locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
-  EP_CHECK(plain != (locale_t)0, EP_ERR_NOMEM, "%s: no memory for a locale", name);
-  const locale_t before = uselocale(plain);
+  EP_TRY(ep_plain_numbers_begin(&numbers));
   const ep_status st = parse_table(&t, bytes, size);
-  uselocale(before);
-  freelocale(plain);
+  ep_plain_numbers_end(&numbers);
   if (st) {
     ep_release(t.values);
     return st;

@@ -1,9 +1,11 @@
 /* Data sets by name, folder or file -> rows in [0, 1] or as they are, labels, image shape. */
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/words.h"
 #include "data/digits.h"
 #include "data/parse.h"
 #include "data/rows.h"
+#include "data/table.h"
 
 #include <eigenpair/dataset.h>
 #include <eigenpair/random.h>
@@ -19,7 +21,12 @@ const ep_option ep_data_options[] = {EP_DATA_OPTIONS(EP_OPT_ROW, ep_data_config)
 const ep_option ep_pair_options[] = {EP_PAIR_OPTIONS(EP_OPT_ROW, ep_pair_config){0}};
 
 const char *ep_scale_name(int i) {
-  static const char *const names[] = {"auto", "raw", "unit", NULL};
+  static const char *const names[] = {"auto", "raw", "unit", "standard", NULL};
+  return names[i];
+}
+
+const char *ep_missing_name(int i) {
+  static const char *const names[] = {"mean", "drop", "error", NULL};
   return names[i];
 }
 
@@ -129,6 +136,13 @@ static ep_status labels_of_array(int **labels, const ep_array *a, ptrdiff_t poin
   return EP_OK;
 }
 
+/* What is to be opened: `table` is what a model learnt on its own table, or NULL. */
+typedef struct {
+  const ep_data_config *config;
+  const ep_run_config *run;
+  const json_t *table;
+} opening;
+
 static ep_status load_digits(ep_array *a, int **labels, bool test) {
   ep_array y = {0};
   EP_TRY(read_digits(a, test, false));
@@ -224,6 +238,63 @@ static bool is_cifar(const char *folder) {
   return false;
 }
 
+static ep_status open_table(ep_rows **rows, int **labels, ep_table *t, const char *path) {
+  EP_TRY(ep_rows_of_matrix(rows, &t->X, path));
+  *labels = t->labels;
+  ep_rows_set_table(*rows, t->plan, t->spread, t->group);
+  *t = (ep_table){0};
+  return EP_OK;
+}
+
+/* a table, shards, or an array of any format */
+static ep_status open_points(ep_rows **rows, int **labels, const opening *o) {
+  const char *path = o->config->data;
+  ep_table t;
+  bool is_table;
+  if (is_pattern(path)) return open_shards(rows, path);
+  EP_TRY(ep_table_read(&t, &is_table, path, o->config, ep_run_precision(o->run), o->table));
+  if (!is_table) return ep_rows_stack(rows, &path, 1);
+  const ep_status st = open_table(rows, labels, &t, path);
+  ep_table_free(&t);
+  return st;
+}
+
+/* nearest of the names of sets; NULL: none is near */
+static const char *nearest_set(const char *name) {
+  const char *best = NULL, *known;
+  size_t least = 3;
+  for (int i = 0; (known = i < ENTRIES ? entries[i].name : ep_synthetic_name(i - ENTRIES)); i++)
+    if (ep_word_edits(name, known) < least) least = ep_word_edits(name, known), best = known;
+  return best;
+}
+
+/* neither a file nor the name of a set: what may have been meant? */
+static ep_status check_there(const char *path) {
+  char name[1024];
+  if (is_there(path) || is_pattern(path) || strstr(path, ".npz:")) return EP_OK;
+  snprintf(name, sizeof name, "%s", path);
+  name[strcspn(name, ":")] = '\0';
+  const char *near = nearest_set(name), *part = path + strlen(name);
+  if (!near) return EP_OK; /* whoever reads it tells why it cannot */
+  if (*part && strncmp(part, ":t", 2) == 0) part = part[2] == 'r' ? ":train" : ":test";
+  return EP_FAIL(
+      EP_ERR_INPUT,
+      "%s: no file and no data set has this name; did you mean %s%s? (eigenpair data list)", path,
+      near, part);
+}
+
+static ep_status open_file(ep_rows **rows, int **labels, const opening *o) {
+  const char *label_path = o->config->labels;
+  ptrdiff_t n;
+  EP_TRY(check_there(o->config->data));
+  EP_TRY(open_points(rows, labels, o));
+  if (!*label_path) return EP_OK;
+  ep_release(*labels);
+  *labels = NULL;
+  EP_TRY(read_labels(labels, &n, label_path));
+  return check_labels(n, ep_rows_count(*rows), label_path);
+}
+
 /* "name", "name:test", "name:train" -> name and part; other text behind a colon is left alone */
 static void split_part(char name[1024], bool *test, const char *text) {
   snprintf(name, 1024, "%s", text);
@@ -260,15 +331,8 @@ static bool is_images(char folder[1024], const char **part, const char *data) {
   return is_folder(folder) && !is_idx(folder) && !is_cifar(folder);
 }
 
-static ep_status open_file(ep_rows **rows, int **labels, const char *path, const char *label_path) {
-  ptrdiff_t n;
-  EP_TRY(is_pattern(path) ? open_shards(rows, path) : ep_rows_stack(rows, &path, 1));
-  if (!*label_path) return EP_OK;
-  EP_TRY(read_labels(labels, &n, label_path));
-  return check_labels(n, ep_rows_count(*rows), label_path);
-}
-
-static ep_status open_named(ep_rows **rows, int **labels, const ep_data_config *config) {
+static ep_status open_named(ep_rows **rows, int **labels, const opening *o) {
+  const ep_data_config *config = o->config;
   char name[1024], folder[1024] = "";
   const char *part;
   bool test, digits;
@@ -281,7 +345,7 @@ static ep_status open_named(ep_rows **rows, int **labels, const ep_data_config *
       EP_CHECK(ep_dataset_folder(folder, name), EP_ERR_INPUT,
                "data set %s is not on this machine; get it with: %s", name, entries[i].how);
   if (!folder[0] && is_folder(name)) snprintf(folder, sizeof folder, "%s", name);
-  if (!digits && !folder[0]) return open_file(rows, labels, config->data, config->labels);
+  if (!digits && !folder[0]) return open_file(rows, labels, o);
   if (!digits && is_cifar(folder)) return open_cifar(rows, labels, folder, test);
   ep_status st = digits ? load_digits(&a, labels, test) : load_folder(&a, labels, folder, test);
   if (!st) st = ep_rows_of_array(rows, &a, config->data);
@@ -357,8 +421,16 @@ static ep_status set_image(ep_rows *rows, const ep_data_config *config) {
   return EP_OK;
 }
 
-static ep_status open_any(ep_rows **rows, int **labels, const ep_data_config *config,
-                          const ep_run_config *run) {
+/* --scale standard of what is no table, or as a model was made */
+static ep_status standardise(ep_rows *rows, const opening *o) {
+  if (ep_rows_table(rows)) return EP_OK;
+  if (o->table) return ep_rows_scale_as(rows, o->table, o->config->data);
+  return strcmp(o->config->scale, "standard") == 0 ? ep_rows_standardise(rows) : EP_OK;
+}
+
+static ep_status open_any(ep_rows **rows, int **labels, const opening *o) {
+  const ep_data_config *config = o->config;
+  const ep_run_config *run = o->run;
   int which = 0;
   const char *parameters = NULL;
   const bool made =
@@ -367,10 +439,11 @@ static ep_status open_any(ep_rows **rows, int **labels, const ep_data_config *co
   if (made) {
     EP_TRY(open_synthetic(rows, labels, ep_synthetic_name(which), parameters, config, run));
   } else {
-    EP_TRY(open_named(rows, labels, config));
+    EP_TRY(open_named(rows, labels, o));
     EP_TRY(draw(*rows, *labels, config->samples, run->seed));
   }
   char folder[1024];
+  EP_TRY(standardise(*rows, o));
   return is_images(folder, &parameters, config->data) ? EP_OK : set_image(*rows, config);
 }
 
@@ -379,18 +452,20 @@ ep_status ep_rows_open_array(ep_rows **rows, const ep_array *X, const ep_data_co
   static const char *const name = "X";
   EP_TRY(ep_rows_lend(rows, X, &name, 1));
   ep_status st = draw(*rows, NULL, config->samples, run->seed);
+  if (!st) st = standardise(*rows, &(const opening){config, run, NULL});
   if (!st) st = set_image(*rows, config);
   if (st) ep_rows_free(*rows), *rows = NULL;
   return st;
 }
 
 ep_status ep_rows_open(ep_rows **rows, int **labels, const ep_data_config *config,
-                       const ep_run_config *run) {
+                       const ep_run_config *run, const json_t *table) {
+  const opening o = {config, run, table};
   *rows = NULL;
   *labels = NULL;
   EP_CHECK(config->data[0], EP_ERR_ARG,
            "no data: give --data NAME or FILE (see `eigenpair data list`)");
-  const ep_status st = open_any(rows, labels, config, run);
+  const ep_status st = open_any(rows, labels, &o);
   if (st) {
     ep_rows_free(*rows);
     ep_release(*labels);
@@ -400,10 +475,16 @@ ep_status ep_rows_open(ep_rows **rows, int **labels, const ep_data_config *confi
 }
 
 ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const ep_run_config *run) {
+  return ep_dataset_load_as(out, config, run, NULL);
+}
+
+ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,
+                             const ep_run_config *run, const json_t *table) {
   ep_rows *rows;
   *out = (ep_dataset){0};
-  EP_TRY(ep_rows_open(&rows, &out->labels, config, run));
+  EP_TRY(ep_rows_open(&rows, &out->labels, config, run, table));
   out->shape = ep_rows_shape(rows);
+  out->table = json_incref((json_t *)ep_rows_table(rows));
   ep_status st =
       ep_mat_new(&out->X, ep_run_precision(run), ep_rows_count(rows), ep_rows_length(rows));
   if (!st) st = ep_rows_read(&out->X, rows, NULL, 0);
@@ -415,7 +496,9 @@ ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const e
 void ep_dataset_free(ep_dataset *set) {
   ep_mat_free(&set->X);
   ep_release(set->labels);
+  json_decref(set->table);
   set->labels = NULL;
+  set->table = NULL;
 }
 
 bool ep_scale_is_unit(const ep_data_config *config, ep_image_shape shape) {

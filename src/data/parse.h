@@ -3,6 +3,7 @@
  * into `bytes` (no copy, owner NULL) unless the comment says otherwise. `name` is for messages. */
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
+#include <locale.h>
 
 ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 /* The same from the beginning of a file of `all` bytes: everything but the data, which begin at *offset. */
@@ -13,7 +14,15 @@ ep_status ep_parse_npy_text(char **text, const unsigned char *bytes, size_t size
 /* Values of more than one byte are turned round into a copy, which the array then owns. */
 ep_status ep_parse_idx(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 ep_status ep_parse_csv(ep_array *a, const unsigned char *bytes, size_t size,
-                       const char *name); /* owns */
+                       const char *name);                        /* owns */
+bool ep_bytes_are_text(const unsigned char *bytes, size_t size); /* no control characters */
+/* One number, blanks around it or not. Between begin and end strtod reads a point, whatever the user's locale. */
+bool ep_parse_number(double *out, const char *text, size_t size);
+typedef struct {
+  locale_t plain, before;
+} ep_plain_numbers;
+ep_status ep_plain_numbers_begin(ep_plain_numbers *n);
+void ep_plain_numbers_end(ep_plain_numbers *n);
 /* n records of 1 label byte and 3072 pixel bytes; images and labels come out as two arrays; owns.
  * Either may be NULL. */
 ep_status ep_parse_cifar(ep_array *images, ep_array *labels, const unsigned char *bytes,

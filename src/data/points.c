@@ -103,6 +103,9 @@ static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config 
   out->shape = ep_rows_shape(*rows);
   out->unit = ep_scale_is_unit(data, out->shape);
   EP_TRY(parse_chain(&chain, config, out->shape));
+  chain.spread = ep_rows_spread(*rows);
+  chain.group = ep_rows_group(*rows);
+  if (ep_augment_needs_sample(&chain)) EP_TRY(ep_rows_sample(&chain.sample, *rows));
   EP_TRY(share(&first, &count, out, ep_rows_count(*rows), shard));
   EP_TRY(ep_pairs_draw_some(&out->pairs, ep_rows_count(*rows), first, count, plan, run->seed));
   return settle(out, rows, ep_rows_count(*rows), &chain, run);
@@ -126,7 +129,9 @@ static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *d
   int *labels = NULL;
   ep_pair_plan plan;
   EP_TRY(read_plan(&plan, config, default_pairs));
-  EP_TRY(X ? ep_rows_open_array(&rows, X, data, run) : ep_rows_open(&rows, &labels, data, run));
+  EP_TRY(X ? ep_rows_open_array(&rows, X, data, run)
+           : ep_rows_open(&rows, &labels, data, run, NULL));
+  out->table = json_incref((json_t *)ep_rows_table(rows));
   const ep_status st = draw_from(out, &rows, data, config, &plan, run, shard);
   ep_rows_free(rows);
   ep_labels_free(labels);
@@ -320,7 +325,9 @@ void ep_points_free(ep_points *p) {
   if (p->made) ep_rows_free(p->made->rows);
   ep_release(p->made);
   ep_pairs_free(&p->pairs);
+  json_decref(p->table);
   p->made = NULL;
+  p->table = NULL;
 }
 
 /* ---- points that are asked for */

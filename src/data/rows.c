@@ -4,6 +4,7 @@
 #include "core/mem.h"
 #include "core/threads.h"
 #include "data/parse.h"
+#include "data/table.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -29,12 +30,19 @@ struct ep_rows {
   ptrdiff_t count, length; /* as drawn; numbers a row */
   ptrdiff_t *drawn;        /* (count) which rows of all; NULL: all of them, in order */
   ep_image_shape shape;
+  json_t *table;
+  double *spread, *mean, *inverse; /* (length) or NULL; x is read as (x - mean) inverse */
+  int *group;
+  ep_mat sample;
 };
 
 ptrdiff_t ep_rows_count(const ep_rows *r) { return r->count; }
 ptrdiff_t ep_rows_length(const ep_rows *r) { return r->length; }
 ptrdiff_t ep_rows_part(const ep_rows *r, int i) { return r->part[i].rows; }
 ep_image_shape ep_rows_shape(const ep_rows *r) { return r->shape; }
+const json_t *ep_rows_table(const ep_rows *r) { return r->table; }
+const double *ep_rows_spread(const ep_rows *r) { return r->spread; }
+const int *ep_rows_group(const ep_rows *r) { return r->group; }
 
 void ep_rows_free(ep_rows *r) {
   if (!r) return;
@@ -45,6 +53,12 @@ void ep_rows_free(ep_rows *r) {
   }
   ep_release(r->part);
   ep_release(r->drawn);
+  ep_release(r->spread);
+  ep_release(r->group);
+  ep_mat_free(&r->sample);
+  ep_release(r->mean);
+  ep_release(r->inverse);
+  json_decref(r->table);
   ep_release(r);
 }
 
@@ -182,6 +196,12 @@ void ep_rows_draw(ep_rows *r, ptrdiff_t *drawn, ptrdiff_t count) {
 
 void ep_rows_set_shape(ep_rows *r, ep_image_shape shape) { r->shape = shape; }
 
+void ep_rows_set_table(ep_rows *r, json_t *plan, double *spread, int *group) {
+  r->table = plan;
+  r->spread = spread;
+  r->group = group;
+}
+
 /* ---- reading */
 
 static const part *part_of(const ep_rows *r, ptrdiff_t row) {
@@ -268,6 +288,14 @@ static ep_status read_all(ep_work *work, const ep_mat *X, const ep_rows *r, cons
                   bytes);
 }
 
+/* x <- (x - mean) / deviation */
+static void scale(const ep_mat *X, const ep_rows *r) {
+#pragma omp parallel for schedule(static) if (ep_worth_entries(X))
+  for (ptrdiff_t i = 0; i < X->rows; i++)
+    for (ptrdiff_t j = 0; j < X->cols; j++)
+      ep_set(X, i, j, (ep_get(X, i, j) - r->mean[j]) * r->inverse[j]);
+}
+
 ep_status ep_rows_read(const ep_mat *X, const ep_rows *r, const ptrdiff_t *index, ptrdiff_t first) {
   EP_CHECK(X->cols == r->length, EP_ERR_SHAPE, "points have %td numbers, %td were asked for",
            r->length, X->cols);
@@ -279,5 +307,85 @@ ep_status ep_rows_read(const ep_mat *X, const ep_rows *r, const ptrdiff_t *index
   ep_work work = {0};
   const ep_status st = read_all(&work, X, r, index, first);
   ep_work_free(&work);
+  if (!st && r->mean) scale(X, r);
+  return st;
+}
+
+/* ---- scales of columns */
+
+/* mean_j and deviation_j of all rows, a block at a time, in two passes */
+static ep_status moments(ep_work *work, double *mean, double *deviation, const ep_rows *r) {
+  enum { BLOCK = 1024 };
+  ep_mat buffer;
+  const ptrdiff_t n = r->count;
+  EP_TRY(ep_work_mat(work, &buffer, EP_DOUBLE, n < BLOCK ? n : BLOCK, r->length));
+  for (int pass = 0; pass < 2; pass++)
+    for (ptrdiff_t i = 0; i < n; i += buffer.rows) {
+      const ep_mat x = ep_mat_rows(&buffer, 0, n - i < buffer.rows ? n - i : buffer.rows);
+      EP_TRY(ep_rows_read(&x, r, NULL, i));
+      for (ptrdiff_t k = 0; k < x.rows; k++)
+        for (ptrdiff_t j = 0; j < x.cols; j++) {
+          const double v = *ep_d(&x, k, j);
+          if (pass) deviation[j] += (v - mean[j]) * (v - mean[j]) / (double)n;
+          else mean[j] += v / (double)n;
+        }
+    }
+  for (ptrdiff_t j = 0; j < r->length; j++) deviation[j] = sqrt(deviation[j]);
+  return EP_OK;
+}
+
+static ep_status learn_scales(ep_work *work, ep_rows *r) {
+  double *mean, *deviation;
+  EP_TRY(ep_work_get(work, &mean, r->length, sizeof *mean));
+  EP_TRY(ep_work_get(work, &deviation, r->length, sizeof *deviation));
+  EP_TRY(moments(work, mean, deviation, r));
+  json_t *plan = ep_plan_of_columns(mean, deviation, r->length);
+  const ep_status st = ep_rows_scale_as(r, plan, r->part[0].name);
+  json_decref(plan);
+  return st;
+}
+
+ep_status ep_rows_standardise(ep_rows *r) {
+  ep_work work = {0};
+  const ep_status st = learn_scales(&work, r);
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_rows_scale_as(ep_rows *r, const json_t *plan, const char *name) {
+  double *mean = ep_alloc(r->length, sizeof *mean);
+  double *inverse = ep_alloc(r->length, sizeof *inverse);
+  const bool memory = mean && inverse,
+             fits = memory && ep_plan_scales(mean, inverse, r->length, plan);
+  if (!fits) {
+    ep_release(mean);
+    ep_release(inverse);
+    EP_CHECK(memory, EP_ERR_NOMEM, "no memory for the scales of %td columns", r->length);
+    return EP_FAIL(EP_ERR_SHAPE,
+                   "%s: the model was made from a table with %zu columns; give it a table with "
+                   "these columns (CSV)",
+                   name, json_array_size(json_object_get(plan, "columns")));
+  }
+  r->mean = mean;
+  r->inverse = inverse;
+  r->table = json_deep_copy(plan);
+  return EP_OK;
+}
+
+static ep_status read_sample(ep_work *work, ep_rows *r, ptrdiff_t m) {
+  ptrdiff_t *index;
+  EP_TRY(ep_work_get(work, &index, m, sizeof *index));
+  for (ptrdiff_t i = 0; i < m; i++)
+    index[i] = (ptrdiff_t)((double)i * (double)r->count / (double)m);
+  EP_TRY(ep_mat_new(&r->sample, EP_DOUBLE, m, r->length));
+  return ep_rows_read(&r->sample, r, index, 0);
+}
+
+ep_status ep_rows_sample(const ep_mat **out, ep_rows *r) {
+  const double most = fmax(16, 1e6 / (double)r->length);
+  ep_work work = {0};
+  const ep_status st = read_sample(&work, r, (double)r->count < most ? r->count : (ptrdiff_t)most);
+  ep_work_free(&work);
+  *out = &r->sample;
   return st;
 }

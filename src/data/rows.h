@@ -5,9 +5,10 @@
 
 typedef struct ep_rows ep_rows;
 
-/* What --data names; *labels (for ep_labels_free) is NULL where there are none. */
+/* What --data names; *labels (for ep_labels_free) is NULL where there are none. `table` is what a model learnt on its own
+ * table (columns, means, scales, categories), NULL: learn it here. */
 ep_status ep_rows_open(ep_rows **out, int **labels, const ep_data_config *config,
-                       const ep_run_config *run);
+                       const ep_run_config *run, const json_t *table);
 /* Files, one below the other, as they are: no drawing, no labels. */
 ep_status ep_rows_stack(ep_rows **out, const char *const *paths, int count);
 /* An array or a matrix in memory (taken over); then, if wanted, a part of it, and that rows are images. */
@@ -20,12 +21,22 @@ ep_status ep_rows_open_array(ep_rows **out, const ep_array *X, const ep_data_con
                              const ep_run_config *run);
 void ep_rows_draw(ep_rows *rows, ptrdiff_t *drawn, ptrdiff_t count); /* taken over; of ep_alloc */
 void ep_rows_set_shape(ep_rows *rows, ep_image_shape shape);
+/* What the rows were as a table (taken over): the plan, spread and group of every column (data/table.h). */
+void ep_rows_set_table(ep_rows *rows, json_t *plan, double *spread, int *group);
+/* From now on every column is read as (x - mean) / deviation, of these rows themselves or of a plan. */
+ep_status ep_rows_standardise(ep_rows *rows);
+ep_status ep_rows_scale_as(ep_rows *rows, const json_t *plan, const char *name);
+/* Some of the rows, evenly spread over all, the rows' own. */
+ep_status ep_rows_sample(const ep_mat **out, ep_rows *rows);
 void ep_rows_free(ep_rows *rows); /* NULL is fine */
 
 ptrdiff_t ep_rows_count(const ep_rows *rows);
 ptrdiff_t ep_rows_length(const ep_rows *rows);      /* numbers a row */
 ptrdiff_t ep_rows_part(const ep_rows *rows, int i); /* rows of the i-th file */
 ep_image_shape ep_rows_shape(const ep_rows *rows);
+const json_t *ep_rows_table(const ep_rows *rows);  /* NULL: no table, no scale */
+const double *ep_rows_spread(const ep_rows *rows); /* NULL: none is known */
+const int *ep_rows_group(const ep_rows *rows);     /* NULL: every column by itself */
 
 /* X (n x D) = rows index[0 .. n-1], or from `first` on where index is NULL; pixels in [0, 1]. Fails on values that are
  * not finite, naming the place. Any number of threads may read at once. */

@@ -107,6 +107,13 @@ ep_status ep_setup_from_json(ep_setup *setup, const json_t *object) {
   return EP_OK;
 }
 
+/* what was learnt on a table goes with the model */
+static ep_status keep_table(const ep_model *model, json_t *table) {
+  EP_CHECK(!table || json_object_set(model->config, "table", table) == 0, EP_ERR_NOMEM,
+           "no memory for the settings as JSON");
+  return EP_OK;
+}
+
 /* weights from a file decide the shape: the config says what it came to */
 static ep_status note_shape(const ep_model *model) {
   const ep_net *net = ep_model_net(model);
@@ -163,6 +170,7 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
            methods[which].name);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
+  EP_TRY(keep_table(model, points->table));
   const double clock = omp_get_wtime();
   ep_status st = methods[which].fit(model, info, points, setup);
   if (methods[which].closed)

@@ -67,6 +67,13 @@ static ep_status find_classes(explore *x) {
   return EP_OK;
 }
 
+/* of a class: its name, or its number */
+static json_t *name_of(const explore *x, ptrdiff_t c) {
+  const int label = x->label[c];
+  json_t *name = label < 0 ? NULL : json_array_get(x->in->classes, (size_t)label);
+  return name ? json_incref(name) : json_sprintf("%d", label);
+}
+
 /* ---- columns to colour by */
 
 static ep_status add_numbers(explore *x, json_t *columns, const char *title, const float *values,
@@ -99,8 +106,7 @@ static ep_status add_classes(explore *x, json_t *columns, const char *title, con
 
 static json_t *class_names(const explore *x) {
   json_t *names = json_array();
-  for (ptrdiff_t c = 0; c < x->classes; c++)
-    json_array_append_new(names, json_sprintf("%d", x->label[c]));
+  for (ptrdiff_t c = 0; c < x->classes; c++) json_array_append_new(names, name_of(x, c));
   return names;
 }
 
@@ -291,7 +297,7 @@ static ep_status add_dense(explore *x) {
                               (json_int_t)size[c], "row", (json_int_t)best[c]);
     EP_TRY(append(list, entry));
     if (!x->class) continue;
-    EP_TRY(set(entry, "label", json_sprintf("%d", x->label[top])));
+    EP_TRY(set(entry, "label", name_of(x, top)));
     EP_TRY(set(entry, "share", json_real((double)votes[c * x->classes + top] / (double)size[c])));
   }
   return EP_OK;
@@ -338,9 +344,9 @@ static ep_status add_doubts(explore *x) {
   qsort(all, (size_t)count, sizeof *all, worst_first);
   EP_TRY(set(x->result, "doubtful_labels", json_integer(count)));
   for (ptrdiff_t d = 0; d < count && d < MOST_DOUBTS; d++) {
-    json_t *entry = json_pack("{s:I,s:I,s:I,s:o}", "row", (json_int_t)all[d].row, "own",
-                              (json_int_t)all[d].own, "other", (json_int_t)all[d].other, "label",
-                              json_sprintf("%d", x->label[all[d].class]));
+    json_t *entry =
+        json_pack("{s:I,s:I,s:I,s:o}", "row", (json_int_t)all[d].row, "own", (json_int_t)all[d].own,
+                  "other", (json_int_t)all[d].other, "label", name_of(x, all[d].class));
     EP_TRY(append(list, entry));
     if (!x->raw) continue;
     EP_TRY(set(entry, "raw", json_integer(agreeing(x, x->raw + all[d].row * x->k, all[d].class))));

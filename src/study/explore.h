@@ -23,14 +23,15 @@ extern const ep_option ep_explore_options[];
 
 /* All of it the caller's. */
 typedef struct {
-  const char *name;     /* of the embedding */
-  ep_mat E;             /* (n, Z) */
-  ep_mat X;             /* (n, D): the data, row by row; no data: none */
-  const int *labels;    /* (n) or NULL */
-  json_t *pictures;     /* ep_pack_pictures, or NULL */
-  json_t *text;         /* n texts, or NULL */
-  ep_mat columns;       /* (n, c): further numbers to colour by; no data: none */
-  const json_t *titles; /* c texts, of the columns */
+  const char *name;      /* of the embedding */
+  ep_mat E;              /* (n, Z) */
+  ep_mat X;              /* (n, D): the data, row by row; no data: none */
+  const int *labels;     /* (n) or NULL */
+  const json_t *classes; /* names of the labels 0, 1, ..; NULL: numbers name themselves */
+  json_t *pictures;      /* ep_pack_pictures, or NULL */
+  json_t *text;          /* n texts, or NULL */
+  ep_mat columns;        /* (n, c): further numbers to colour by; no data: none */
+  const json_t *titles;  /* c texts, of the columns */
 } ep_explore_input;
 
 /* *page: what the page shows; *result: its numbers without the points. Both are the caller's. */

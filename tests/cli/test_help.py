@@ -83,6 +83,12 @@ OTHERS = {
     "version": "json progress",
 }
 
+# what takes data takes tables; probe takes labels from them
+DEFAULTS["probe"]["samples"] = "0"
+for command in DEFAULTS:
+    if "scale" in DEFAULTS[command] or command == "probe":
+        DEFAULTS[command]["missing"] = "mean"
+        OTHERS[command] += " label-column columns drop"
 # accumulate takes what fit takes, but for files
 DEFAULTS["accumulate"] = {**DEFAULTS["fit"], "method": "whitened", "out": "part.npz", "shard": "1/1"}
 del DEFAULTS["accumulate"]["every"]

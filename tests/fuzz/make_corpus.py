@@ -70,6 +70,12 @@ put("csv", "quotes", b'"a";"b"\n"1";" 2 "\n')
 put("csv", "digits", b"3.14159265358979323846264338327950288\n1e-320\n9007199254740993\n")
 put("csv", "ragged", b"1,2,3,4\n5\n6,7\n")
 
+# the first byte chooses options
+put("table", "mixed", b"0a,b,c\n1,x,2020-01-01\n2,y,2020-01-02\n3,x,\n")
+put("table", "commas", b'1y;n;t\nu;1,5;"a; b"\nv;2.000,25;NA\n')
+put("table", "missing", b"2a\tb\n1\t\n?\t3\n4\t5\n")
+put("table", "quotes", b'4"a","a",\n"1","2","x ""y""\nz"\n3,4,w\n')
+
 record = bytes([3]) + bytes(range(256)) * 12
 put("cifar", "one", record)
 put("cifar", "label10", bytes([10]) + record[1:])

@@ -460,7 +460,7 @@ static void test_parse(void **state) {
   int names = 0;
   for (; ep_augment_name(names); names++)
     assert_int_equal(chain_of(ep_augment_name(names), (ep_image_shape){3, 6, 6}).count, 1);
-  assert_int_equal(names, 12);
+  assert_int_equal(names, 14);
   assert_null(ep_augment_name(-1));
 }
 
@@ -498,7 +498,9 @@ static void test_parse_refuses(void **state) {
   refused("flip,none", image, "alone");
   refused("none:1", image, "alone");
   refused("mirror", image,
-          "crop, flip, vflip, noise, shift, rotate, blur, light, jitter, grey, cutout, pad, none");
+          "crop, flip, vflip, noise, corrupt, mask, shift, rotate, blur, light, jitter, grey, "
+          "cutout, pad, "
+          "none");
   refused("shift:1001", image, "shift[:S]");
   refused("rotate:181", image, "rotate[:S]");
   refused("crop flip", image, "choose one of");

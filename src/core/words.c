@@ -1,0 +1,22 @@
+#include "core/words.h"
+
+#include <string.h>
+
+/* Levenshtein's distance, a row of its table at a time */
+size_t ep_word_edits(const char *a, const char *b) {
+  size_t row[64], n = strlen(b), diagonal, up;
+  if (n > 62) return 99;
+  for (size_t j = 0; j <= n; j++) row[j] = j;
+  for (size_t i = 1; *a; a++, i++) {
+    diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= n; j++) {
+      up = row[j];
+      const size_t change = diagonal + (*a != b[j - 1]);
+      row[j] = up + 1 < row[j - 1] + 1 ? up + 1 : row[j - 1] + 1;
+      if (change < row[j]) row[j] = change;
+      diagonal = up;
+    }
+  }
+  return row[n];
+}
