@@ -125,6 +125,8 @@ ep_status cmd_compare(int argc, char **argv) {
   EP_CHECK(!args_peek(argc, argv, "--width"), EP_ERR_ARG,
            "compare takes a list of widths: --widths 100,1000");
   EP_CHECK(s.out.out[0], EP_ERR_ARG, "--out is empty; give the report a folder");
+  EP_CHECK(!s.base.net.layers[0], EP_ERR_ARG,
+           "compare takes --widths: --layers does not go with it");
   EP_CHECK(!s.base.net.init[0], EP_ERR_ARG,
            "compare draws its own starts: --init does not go with it");
   EP_TRY(work_begin(&s.base.run, s.cli.progress));

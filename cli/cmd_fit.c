@@ -74,7 +74,8 @@ static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli,
        list++) /* files on the command line replace those of the checkpoint */
     if (args_peek(argc, argv, list ? "--positives" : "--negatives"))
       (list ? setup->pair.positives : setup->pair.negatives)[0] = '\0';
-  return args_parse(groups, argc, argv, NULL, 0, NULL);
+  EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
+  return init_options(&setup->net, &setup->analytic, argc, argv);
 }
 
 static ep_status check_files(ep_setup *setup) {

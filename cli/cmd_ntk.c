@@ -29,7 +29,8 @@ typedef struct {
   ep_analytic_config analytic;
   ep_run_config run;
   cli_config cli;
-  bool own_activation; /* --activation was given */
+  int argc; /* the command line */
+  char **argv;
 } setup_ntk;
 
 static void groups_of(ep_option_group groups[7], setup_ntk *s) {
@@ -72,19 +73,19 @@ static void free_network(network *n) {
   ep_net_free(&n->drawn);
 }
 
-/* of --init, with the activation it was made with, unless the flags say otherwise */
+/* of a file, with the settings it was made with, unless the flags say otherwise */
 static ep_status read_network(network *n, const setup_ntk *s, const char *path) {
   EP_TRY(ep_model_load(&n->model, path, ep_run_precision(&s->run)));
   n->net = ep_model_net(n->model);
   EP_CHECK(n->net, EP_ERR_INPUT, "%s: holds no network", path);
-  if (s->net.input_scale) n->net->shape.input_scale = 1 / sqrt((double)n->net->shape.inputs);
-  return s->own_activation ? ep_activation_parse(&n->net->shape.phi, s->net.activation) : EP_OK;
+  return network_flags(n->net, &s->net, &s->analytic, s->argc, s->argv);
 }
 
 /* of --width and --seed */
 static ep_status draw_network(network *n, const setup_ntk *s, ptrdiff_t inputs) {
   n->net = &n->drawn;
-  return ep_net_start(&n->drawn, &s->net, inputs, (uint64_t)s->run.seed, ep_run_precision(&s->run));
+  return ep_net_draw(&n->drawn, &s->net, &s->analytic, inputs, (uint64_t)s->run.seed,
+                     ep_run_precision(&s->run));
 }
 
 /* scaled as the model's own points were, unless the flags say otherwise */
@@ -169,21 +170,18 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
 
 /* depth, activation and scale from --init where it is given, from the flags otherwise */
 static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrdiff_t shape[4]) {
-  const ep_net_shape *n = w->of.net ? &w->of.net->shape : NULL;
-  ep_analytic a = {.depth = n ? n->depth : (int)s->net.depth,
-                   .input_scale = s->net.input_scale ? 1 / sqrt((double)w->x.X.cols) : 1,
-                   .config = s->analytic};
+  const ep_analytic_kind kind = strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK;
+  ep_analytic a;
   *ndim = 2;
-  EP_TRY(ep_activation_parse(&a.phi, s->net.activation));
-  if (n) a.phi = n->phi, a.input_scale = n->input_scale;
+  if (w->of.net) EP_TRY(ep_analytic_of(&a, &w->of.net->shape, kind));
+  else EP_TRY(ep_analytic_from(&a, &s->net, &s->analytic, w->x.X.cols, kind));
   EP_TRY(make_room(w, s, 2, shape));
   if (s->ntk.explain)
     fprintf(
         stderr,
         "way      recursion over %d layers on the Gram matrix; %s for %s, relative error %.1g\n",
         a.depth, ep_dual_way(&a.phi), ep_activation_label(&a.phi), ep_analytic_error(&a.phi));
-  return ep_analytic_kernel(&w->K, &a, strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK,
-                            &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
+  return ep_analytic_kernel(&w->K, &a, kind, &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
 }
 
 static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
@@ -271,7 +269,9 @@ ep_status cmd_ntk(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, &second, 1, &count));
-  s.own_activation = args_peek(argc, argv, "--activation") != NULL;
+  s.argc = argc;
+  s.argv = argv;
+  EP_TRY(init_options(&s.net, &s.analytic, argc, argv));
   EP_CHECK((count == 1) == (s.ntk.drift[0] != '\0'), EP_ERR_ARG,
            "--drift takes two models: --drift A.npz B.npz");
   const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};

@@ -267,16 +267,13 @@ static ep_status read_kernel(work_of *w, const setup *s, int argc, char **argv) 
     EP_CHECK(!args_peek(argc, argv, "--outputs") || s->net.outputs == Z, EP_ERR_ARG,
              "--outputs %ld: the targets have %td columns", s->net.outputs, Z);
     config.outputs = Z;
-    EP_TRY(ep_net_start(&w->net, &config, D, (uint64_t)s->run.seed, EP_DOUBLE));
+    EP_TRY(ep_net_draw(&w->net, &config, &s->analytic, D, (uint64_t)s->run.seed, EP_DOUBLE));
     w->kernel.net = &w->net;
     return EP_OK;
   }
-  w->analytic = (ep_analytic){.depth = (int)s->net.depth,
-                              .input_scale = s->net.input_scale ? 1 / sqrt((double)D) : 1,
-                              .config = s->analytic};
   w->kernel.analytic = &w->analytic;
   w->kernel.kind = strcmp(r->kernel, "nngp") == 0 ? EP_NNGP : EP_NTK;
-  return ep_activation_parse(&w->analytic.phi, s->net.activation);
+  return ep_analytic_from(&w->analytic, &s->net, &s->analytic, D, w->kernel.kind);
 }
 
 static ep_status plan(work_of *w, const setup *s) {

@@ -96,6 +96,14 @@ void args_help(const ep_option_group *groups, FILE *to);
 /* The value of one flag, without reading the others; NULL if it is not there. */
 const char *args_peek(int argc, char **argv, const char *flag);
 
+/* ---- network.c: networks in files and flags */
+
+/* What --init says where the flags say nothing; flags that its weights contradict are refused. */
+ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int argc, char **argv);
+/* A network of a file as the flags that were given see it. */
+ep_status network_flags(ep_net *net, const ep_net_config *config,
+                        const ep_analytic_config *variances, int argc, char **argv);
+
 /* ---- terminal.c: progress and interruption */
 
 /* From now on the program works in a run of these options. SIGINT and SIGTERM ask it to save and stop; progress goes to a

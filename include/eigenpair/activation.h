@@ -1,6 +1,7 @@
 #pragma once
 /* Activations phi: value, derivatives, Lipschitz constant L = sup |phi'|, smoothness B = sup |phi''|. */
 #include <eigenpair/matrix.h>
+#include <stdbool.h>
 
 EP_BEGIN
 
@@ -16,6 +17,9 @@ const char *ep_activation_name(int i); /* NULL past the last */
 ep_status ep_activation_parse(ep_activation *out, const char *text);
 
 const char *ep_activation_label(const ep_activation *phi);
+/* The text that ep_activation_parse reads: "relu", "leaky:0.1". */
+void ep_activation_text(char text[64], const ep_activation *phi);
+bool ep_activation_equal(const ep_activation *a, const ep_activation *b);
 double ep_activation_value(const ep_activation *phi, double a);
 double ep_activation_slope(const ep_activation *phi, double a);
 double ep_activation_curve(const ep_activation *phi, double a); /* phi'' */

@@ -5,32 +5,21 @@
  *
  *   P_1 = w s^2 x'y + b,               Theta_1 = P_1
  *   P_{l+1} = w S(P_l) + b,            Theta_{l+1} = w (S(P_l) + Theta_l S'(P_l)) + b      l = 1 .. L-1
- *   NNGP = o S(P_L),                   NTK = o (S(P_L) + Theta_L S'(P_L))
+ *   NNGP = o S(P_L) + o',              NTK = o (S(P_L) + Theta_L S'(P_L)) + o'
  *
- * w, b: variance of weights and biases of hidden layers, o: of the last layer's weights, s: 1 or D^{-1/2}. The
- * defaults w = o = 1, b = 0, s = 1 are the networks of network.h. */
-#include <eigenpair/activation.h>
-#include <eigenpair/matrix.h>
+ * w, b: variance of weights and biases of hidden layers, o, o': of the last layer's, s: 1 or D^{-1/2}. S of layer l is
+ * that of its activation. The NTK is that of --parametrisation ntk; in the standard one it grows with the width. */
+#include <eigenpair/network.h>
 #include <eigenpair/options.h>
 
 EP_BEGIN
-
-#define EP_ANALYTIC_OPTIONS(X, S)                                                                \
-  X(S, REAL, weight_variance, "1", 0, 1e6, NULL, "analytic kernels: variance of hidden weights") \
-  X(S, REAL, bias_variance, "0", 0, 1e6, NULL, "analytic kernels: variance of hidden biases")    \
-  X(S, REAL, last_variance, "1", 0, 1e6, NULL,                                                   \
-    "analytic kernels: variance of the last layer's weights")
-
-typedef struct {
-  EP_ANALYTIC_OPTIONS(EP_OPT_FIELD, )
-} ep_analytic_config;
-extern const ep_option ep_analytic_options[];
 
 typedef struct {
   ep_activation phi;
   int depth;          /* hidden layers L >= 1 */
   double input_scale; /* s */
   ep_analytic_config config;
+  ep_activation phis[EP_MAX_DEPTH]; /* of each layer; kind NULL: phi */
 } ep_analytic;
 
 /* Two variables with variances A, B and covariance C. `gap` is 1 - C / sqrt(AB) where A, B > 0, kept apart because
@@ -50,6 +39,11 @@ double ep_analytic_error(const ep_activation *phi);
 const char *ep_dual_way(const ep_activation *phi);
 
 typedef enum { EP_NNGP, EP_NTK } ep_analytic_kind;
+/* The limit of networks of this shape, or of these settings (variances NULL: the defaults), as their widths grow. */
+ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *shape, ep_analytic_kind kind);
+ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
+                           const ep_analytic_config *variances, ptrdiff_t inputs,
+                           ep_analytic_kind kind);
 /* K (n x n2) of points X (n x D) and Y (n2 x D); Y NULL: X itself, then K is exactly symmetric. K, X and Y may be of
  * either precision; everything is computed in double. Needs a few blocks of rows beside K, X and Y. tanh and sigmoid go by
  * tables of S and S' where the points' norms lie close enough together: 2e-14 beside S and S' of equal points. */

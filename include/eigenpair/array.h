@@ -66,6 +66,8 @@ ep_status ep_npz_commit(ep_npz *z); /* writes the file; z still wants ep_npz_clo
 
 ep_status ep_npz_open(ep_npz **out, const char *path);
 bool ep_npz_has(const ep_npz *z, const char *name);
+bool ep_npz_name(char name[128], const ep_npz *z,
+                 int i); /* of the i-th array; false past the last */
 ep_status ep_npz_get(ep_array *a, ep_npz *z, const char *name); /* any dtype above */
 /* Type and shape without the values; nothing to free. */
 ep_status ep_npz_shape(ep_array *a, ep_npz *z, const char *name);

@@ -1,8 +1,8 @@
 #pragma once
 /* Tangent kernels of finite networks. Theory: section 4.
  *
- *   K_ij(x, y) = sum over hidden layers l of scale_l^2 (h_{l-1}(x)'h_{l-1}(y)) (B_l,i(x)'B_l,j(y))
- *                + 1{i=j} h_L(x)'h_L(y) / M,        B_l,i(x) = df_i/da_l(x)
+ *   K_ij(x, y) = sum over hidden layers l of (s_l^2 h_{l-1}(x)'h_{l-1}(y) + t_l^2) (B_l,i(x)'B_l,j(y))
+ *                + 1{i=j} (s^2 h_L(x)'h_L(y) + t^2),        B_l,i(x) = df_i/da_l(x), s and t as in network.h
  *
  * One Gram matrix of the activations and one of the B a layer; no Jacobian is ever formed. */
 #include <eigenpair/network.h>

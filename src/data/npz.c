@@ -118,17 +118,22 @@ static zip_int64_t locate(const ep_npz *z, const char *name) {
 
 bool ep_npz_has(const ep_npz *z, const char *name) { return locate(z, name) >= 0; }
 
+bool ep_npz_name(char name[128], const ep_npz *z, int i) {
+  const char *member = z->zip ? zip_get_name(z->zip, (zip_uint64_t)i, 0) : NULL;
+  if (!member) return false;
+  snprintf(name, 128, "%s", member);
+  const size_t length = strlen(name);
+  if (length > 4 && strcmp(name + length - 4, ".npy") == 0) name[length - 4] = '\0';
+  return true;
+}
+
 /* "V, W, config" */
 static void list_names(char *out, size_t room, const ep_npz *z) {
-  const zip_int64_t n = zip_get_num_entries(z->zip, 0);
+  char name[128];
   *out = '\0';
-  for (zip_int64_t i = 0; i < n; i++) {
-    const char *name = zip_get_name(z->zip, (zip_uint64_t)i, 0);
-    if (!name) continue;
+  for (int i = 0; ep_npz_name(name, z, i); i++) {
     const size_t used = strlen(out);
     snprintf(out + used, room - used, "%s%s", used ? ", " : "", name);
-    const size_t length = strlen(out);
-    if (length > 4 && strcmp(out + length - 4, ".npy") == 0) out[length - 4] = '\0';
   }
   if (!*out) snprintf(out, room, "nothing");
 }
@@ -218,7 +223,7 @@ ep_status ep_npz_get(ep_array *a, ep_npz *z, const char *name) {
 ep_status ep_npz_get_text(char **text, ep_npz *z, const char *name) {
   unsigned char *bytes;
   size_t size;
-  zip_uint64_t i;
+  zip_uint64_t i = 0;
   char full[1024 + MEMBER];
   *text = NULL;
   EP_TRY(find(&i, z, name));

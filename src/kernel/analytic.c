@@ -9,8 +9,6 @@
 #include <stdint.h>
 #include <string.h>
 
-const ep_option ep_analytic_options[] = {EP_ANALYTIC_OPTIONS(EP_OPT_ROW, ep_analytic_config){0}};
-
 enum { TILE = 512, LEAST_TILE = 64, WORTH_THREADS = 4096 /* entries */ };
 static const double tile_bytes = 16e6; /* of unit rows, where TILE rows would be more */
 /* a correlation this close to 1 or -1 comes from the difference of the points, not from their product */
@@ -27,9 +25,60 @@ typedef struct {
 
 typedef struct {
   const ep_analytic *a;
-  const ep_dual_kind *dual;
+  const ep_dual_kind
+      *dual[EP_MAX_DEPTH + 1]; /* of the layers 1 ..; the last: of all that are deeper */
   ep_analytic_kind kind;
 } model;
+
+/* activation and dual of layer l = 1 .. L */
+static const ep_activation *phi_of(const ep_analytic *a, int l) {
+  return l <= EP_MAX_DEPTH && a->phis[l - 1].kind ? &a->phis[l - 1] : &a->phi;
+}
+static const ep_dual_kind *dual_of(const model *m, int l) {
+  return m->dual[l <= EP_MAX_DEPTH ? l - 1 : EP_MAX_DEPTH];
+}
+
+/* ---- the limit of a network */
+
+/* of the biases' contribution at the start */
+static double start_variance(const ep_net_shape *s, int l) {
+  const double drawn = l < s->depth ? s->bias_variance : s->last_bias_variance;
+  return s->standard ? drawn * s->bias[l] : pow(ep_net_bias_scale(s, l), 2);
+}
+
+static double or_one(double variance) { return variance > 0 ? variance : 1; }
+
+ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *s, ep_analytic_kind kind) {
+  EP_CHECK(kind == EP_NNGP || !s->standard, EP_ERR_ARG,
+           "the analytic tangent kernel is that of --parametrisation ntk: in the standard one it "
+           "grows with the width");
+  for (int l = 1; l < s->depth; l++)
+    EP_CHECK(s->bias[l] == s->bias[0], EP_ERR_ARG,
+             "the analytic kernel has biases in all hidden layers or in none; layer %d of this "
+             "network differs from the first",
+             l + 1);
+  *out = (ep_analytic){.phi = s->phi, .depth = s->depth, .input_scale = s->input_scale};
+  out->config = (ep_analytic_config){.weight_variance = or_one(s->weight_variance),
+                                     .last_variance = or_one(s->last_variance),
+                                     .bias_variance = start_variance(s, 0),
+                                     .last_bias_variance = start_variance(s, s->depth)};
+  memcpy(out->phis, s->phis, sizeof out->phis);
+  return EP_OK;
+}
+
+ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
+                           const ep_analytic_config *variances, ptrdiff_t inputs,
+                           ep_analytic_kind kind) {
+  ep_net_shape shape;
+  ep_analytic_config v = {.weight_variance = 1, .last_variance = 1};
+  if (variances) v = *variances;
+  const ep_analytic_config finite = {or_one(v.weight_variance), v.bias_variance,
+                                     or_one(v.last_variance), v.last_bias_variance};
+  EP_TRY(ep_net_shape_of(&shape, config, &finite, inputs));
+  EP_TRY(ep_analytic_of(out, &shape, kind));
+  out->config = v;
+  return EP_OK;
+}
 
 static ep_dual_points layer(const points *p, int l, ptrdiff_t first) {
   const ptrdiff_t at = l * p->X->rows + first;
@@ -90,7 +139,7 @@ static void layer_norms(const points *p, const model *m, int l) {
     const ep_dual_points x = layer(p, l, i);
     double S, slope, next;
     if (x.table && P > 0) p->rho[l * n + i] = ep_dual_table_rho(x.table, P);
-    ep_dual_row(&S, &slope, &next, m->dual, m->a->phi.parameter, &gap, &x, &x, 1);
+    ep_dual_row(&S, &slope, &next, dual_of(m, l), phi_of(m->a, l)->parameter, &gap, &x, &x, 1);
     p->norm[l * n + i] = sqrt(S);
   }
 }
@@ -104,7 +153,7 @@ static ep_status layers_new(ep_work *work, points *x, points *y, const model *m,
     double range[2] = {INFINITY, 0};
     layer_variances(x, &m->a->config, l, range);
     if (y != x) layer_variances(y, &m->a->config, l, range);
-    EP_TRY(ep_dual_tabulate(work, &tables[l], m->dual, range[0], range[1], entries));
+    EP_TRY(ep_dual_tabulate(work, &tables[l], dual_of(m, l), range[0], range[1], entries));
     layer_norms(x, m, l);
     if (y != x) layer_norms(y, m, l);
   }
@@ -141,9 +190,9 @@ static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, 
   add_bias(gap, w, b, x, i, y, j, 0, n);
   for (int l = 1; l <= m->a->depth; l++) {
     const int last = l == m->a->depth;
-    const double weight = last ? c->last_variance : w, bias = last ? 0 : b;
+    const double weight = last ? c->last_variance : w, bias = last ? c->last_bias_variance : b;
     const ep_dual_points from = layer(x, l, i), to = layer(y, l, j);
-    ep_dual_row(S, slope, next, m->dual, m->a->phi.parameter, gap, &from, &to, n);
+    ep_dual_row(S, slope, next, dual_of(m, l), phi_of(m->a, l)->parameter, gap, &from, &to, n);
     if (m->kind == EP_NNGP) memset(slope, 0, (size_t)n * sizeof *slope);
     for (ptrdiff_t k = 0; k < n; k++) theta[k] = weight * (S[k] + theta[k] * slope[k]) + bias;
     if (!last) add_bias(next, w, b, x, i, y, j, l, n);
@@ -241,13 +290,16 @@ static ptrdiff_t tile_rows(ptrdiff_t D, ptrdiff_t n) {
 }
 
 static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind) {
-  *m = (model){.a = a, .dual = ep_dual_find(&a->phi), .kind = kind};
-  EP_CHECK(m->dual, EP_ERR_ARG, "no analytic kernel of activation %s",
-           ep_activation_label(&a->phi));
+  *m = (model){.a = a, .kind = kind};
+  for (int l = 1; l <= EP_MAX_DEPTH + 1; l++) {
+    m->dual[l - 1] = ep_dual_find(phi_of(a, l));
+    EP_CHECK(m->dual[l - 1] || l > a->depth, EP_ERR_ARG, "no analytic kernel of activation %s",
+             ep_activation_label(phi_of(a, l)));
+  }
   EP_CHECK(a->depth >= 1, EP_ERR_ARG, "an analytic kernel has at least one hidden layer, not %d",
            a->depth);
   EP_CHECK(a->config.weight_variance >= 0 && a->config.bias_variance >= 0 &&
-               a->config.last_variance >= 0,
+               a->config.last_variance >= 0 && a->config.last_bias_variance >= 0,
            EP_ERR_ARG, "variances of an analytic kernel cannot be negative");
   return EP_OK;
 }

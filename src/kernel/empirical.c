@@ -1,12 +1,12 @@
 /* Tangent kernel of a network from Gram matrices, block of points by block of points.
  *
- * Of a block: H_0 = X, H_l = phi(A_l), S_l = phi'(A_l), and, from the top layer down,
+ * Of a block: H_0 = X, H_l = phi_l(A_l), S_l = phi_l'(A_l), and, from the top layer down,
  *
- *   B_L[i] = M^{-1/2} W_i . S_L,    B_l[i] = M^{-1/2} (B_{l+1}[i] V_{l+1}) . S_l
+ *   B_L[i] = s W_i . S_L,    B_l[i] = s_{l+1} (B_{l+1}[i] V_{l+1}) . S_l
  *
- * Of a pair of blocks and a layer: K += scale^2 (H_{l-1} H_{l-1}') . (B_l B_l').
+ * Of a pair of blocks and a layer: K += (s_l^2 H_{l-1} H_{l-1}' + t_l^2) . (B_l B_l').
  *
- * In the top layer B_i(x)'B_j(y) = 1/M sum_m (W_mi W_mj) (S_xm S_ym): symmetric in i and j, so the Z(Z+1)/2 products of
+ * In the top layer B_i(x)'B_j(y) = s^2 sum_m (W_mi W_mj) (S_xm S_ym): symmetric in i and j, so the Z(Z+1)/2 products of
  * columns of W meet the products of rows of S, at half the operations of the Gram matrix of B; the mean over i = j is
  * one weighted product. */
 #include "kernel/empirical.h"
@@ -31,11 +31,12 @@ ptrdiff_t ep_layout_entries(ep_layout layout, ptrdiff_t z) {
 typedef struct {
   ptrdiff_t n;            /* points in it now */
   ep_mat X;               /* (n, D) view of the data */
-  ep_mat A[EP_MAX_DEPTH]; /* (block, M) pre-activations */
-  ep_mat H[EP_MAX_DEPTH]; /* (block, M) phi of them */
-  ep_mat S;               /* (block, M) phi' of one layer */
-  ep_mat B[2];            /* (Z block, M) of this layer and the one above */
-  int now;                /* which of the two is this layer's */
+  ep_mat A[EP_MAX_DEPTH]; /* (block, M_l) pre-activations */
+  ep_mat H[EP_MAX_DEPTH]; /* (block, M_l) phi of them */
+  ep_mat S_room, S;       /* (block, max M_l); of it (n, M_l) phi' of one layer */
+  ep_mat B_room[2];       /* (Z block, max M_l) of this layer and the one above */
+  ep_mat B;               /* (Z n, M_l) this layer's, in: */
+  int now;
 } features;
 
 typedef struct {
@@ -51,7 +52,6 @@ typedef struct {
   ep_mat weighted; /* (block, M) */
 } kernel_work;
 
-static double hidden_scale(const ep_net *net) { return 1 / sqrt((double)net->shape.width); }
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 /* ---- planning */
@@ -84,9 +84,12 @@ static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block * block, 360)
 static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 256); }
 
 static double block_bytes(const ep_net *net, ep_layout layout, double b, int sets) {
-  const double m = (double)net->shape.width, z = (double)net->shape.outputs;
-  const double g = (double)gram_rows(net, layout), l = net->shape.depth;
-  const double one = b * m * (2 * l + 1 + b_buffers(net, layout) * z + (layout != EP_FULL));
+  const ep_net_shape *s = &net->shape;
+  const double m = (double)s->width, z = (double)s->outputs, widest = (double)ep_net_widest(s);
+  const double g = (double)gram_rows(net, layout);
+  double row = widest * (1 + b_buffers(net, layout) * z) + (layout != EP_FULL) * m;
+  for (int l = 0; l < s->depth; l++) row += 2 * (double)ep_net_width(s, l);
+  const double one = b * row;
   const double e = (double)products(net, layout);
   const double tiles =
       (double)(ep_run_threads() * tile_rows((ptrdiff_t)b)) * ((double)tile_cols(net) + e);
@@ -96,11 +99,16 @@ static double block_bytes(const ep_net *net, ep_layout layout, double b, int set
 
 static void count_flops(ep_ntk_cost *c, const ep_net *net, double n, double n2, ep_layout layout) {
   const ep_net_shape *s = &net->shape;
-  const double m = (double)s->width, z = (double)s->outputs, d = (double)s->inputs, l = s->depth;
+  const double z = (double)s->outputs, d = (double)s->inputs;
   const double zz = layout == EP_FULL ? z * z : z, half = c->symmetric ? 0.5 : 1;
   const double top = in_pairs(net, layout) ? z * (z + 1) / 2 + 2 : layout == EP_TRACE ? 1 : zz;
-  const double point = 2 * d * m + (l - 1) * 2 * m * m * (1 + z); /* forward, and B downwards */
-  const double grams = 2 * half * n * n2 * (d + l * m + zz * (l - 1) * m + top * m);
+  double point = 2 * d * (double)ep_net_width(s, 0), pair = d; /* forward, and B downwards */
+  for (int l = 0; l < s->depth; l++) {
+    const double m = (double)ep_net_width(s, l);
+    if (l > 0) point += 2 * m * (double)ep_net_width(s, l - 1) * (1 + z);
+    pair += m * (1 + (l < s->depth - 1 ? zz : top));
+  }
+  const double grams = 2 * half * n * n2 * pair;
   const double passes =
       c->symmetric ? n * (double)(c->blocks[0] + 1) / 2 : n + n2 * (double)c->blocks[0];
   c->features = point * passes;
@@ -116,7 +124,7 @@ ep_status ep_ntk_plan(ep_ntk_cost *c, const ep_net *net, const ep_mat *X, const 
   /* a pair of blocks is at most a few seconds of work: there is something to tell, and a place to stop */
   const double entries = (double)ep_layout_entries(layout, net->shape.outputs);
   const double at_once =
-      fmax(128, sqrt(2e11 / (entries * (double)net->shape.width * net->shape.depth)));
+      fmax(128, sqrt(2e11 / (entries * (double)ep_net_widest(&net->shape) * net->shape.depth)));
   *c = (ep_ntk_cost){.symmetric = !Y, .block = (double)most < at_once ? most : (ptrdiff_t)at_once};
   int sets = Y || c->block < most ? 2 : 1; /* one block of one set needs one set of features */
   while (c->block > 1 && block_bytes(net, layout, (double)c->block, sets) > memory) {
@@ -138,40 +146,56 @@ ep_status ep_ntk_plan(ep_ntk_cost *c, const ep_net *net, const ep_mat *X, const 
 static ep_status new_features(ep_work *work, features *f, const ep_net *net, ptrdiff_t block,
                               int b_sets) {
   const ep_precision prec = net->theta.prec;
-  const ptrdiff_t m = net->shape.width, z = net->shape.outputs;
+  const ptrdiff_t widest = ep_net_widest(&net->shape), z = net->shape.outputs;
   for (int l = 0; l < net->shape.depth; l++) {
-    EP_TRY(ep_work_mat(work, &f->A[l], prec, block, m));
-    EP_TRY(ep_work_mat(work, &f->H[l], prec, block, m));
+    EP_TRY(ep_work_mat(work, &f->A[l], prec, block, ep_net_width(&net->shape, l)));
+    EP_TRY(ep_work_mat(work, &f->H[l], prec, block, ep_net_width(&net->shape, l)));
   }
-  EP_TRY(ep_work_mat(work, &f->S, prec, block, m));
-  for (int i = 0; i < b_sets; i++) EP_TRY(ep_work_mat(work, &f->B[i], prec, block * z, m));
+  EP_TRY(ep_work_mat(work, &f->S_room, prec, block, widest));
+  for (int i = 0; i < b_sets; i++)
+    EP_TRY(ep_work_mat(work, &f->B_room[i], prec, block * z, widest));
   return EP_OK;
 }
 
-static void map_rows(const ep_mat *to, const ep_net *net, const ep_mat *A,
+static void map_rows(const ep_mat *to, const ep_activation *phi, const ep_mat *A,
                      void (*map)(const ep_mat *, const ep_activation *, const ep_mat *)) {
 #pragma omp parallel for schedule(static)
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat t = ep_mat_rows(to, i, 1), a = ep_mat_rows(A, i, 1);
-    map(&t, &net->shape.phi, &a);
+    map(&t, phi, &a);
   }
 }
 
-/* A_1 = s X V_1',  A_{l+1} = M^{-1/2} H_l V_{l+1}',  H_l = phi(A_l), for points first.. of X */
+static ep_mat shaped(const ep_mat *buffer, ptrdiff_t rows, ptrdiff_t cols) {
+  return ep_mat_view(buffer->prec, rows, cols, buffer->data);
+}
+
+/* A_i += t b for every row */
+static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
+  for (ptrdiff_t i = 0; t != 0 && i < A->rows; i++) {
+    const ep_mat a = ep_mat_rows(A, i, 1);
+    ep_mat_axpy(&a, t, b);
+  }
+}
+
+/* A_1 = s_1 X V_1' + t_1 b_1,  A_{l+1} = s_{l+1} H_l V_{l+1}' + t_{l+1} b_{l+1},  H_l = phi_l(A_l), for points first.. of X */
 static ep_status load(features *f, const ep_net *net, const ep_mat *X, ptrdiff_t first,
                       ptrdiff_t count) {
   ep_packed *packed;
   f->n = count;
   f->X = ep_mat_rows(X, first, count);
-  EP_TRY(ep_packed_new(&packed, &f->X, (double)net->shape.width));
-  for (int l = 0; l < net->shape.depth; l++) {
+  const ep_net_shape *shape = &net->shape;
+  EP_TRY(ep_packed_new(&packed, &f->X, (double)ep_net_width(shape, 0)));
+  for (int l = 0; l < shape->depth; l++) {
     const ep_mat A = ep_mat_rows(&f->A[l], 0, count), H = ep_mat_rows(&f->H[l], 0, count);
-    if (l == 0) ep_packed_mul_nt(&A, net->shape.input_scale, packed, &net->V[0]);
+    const double s = ep_net_scale(shape, l);
+    if (l == 0) ep_packed_mul_nt(&A, s, packed, &net->V[0]);
     else {
       const ep_mat below = ep_mat_rows(&f->H[l - 1], 0, count);
-      ep_mat_mul(&A, hidden_scale(net), &below, EP_N, &net->V[l], EP_T, 0);
+      ep_mat_mul(&A, s, &below, EP_N, &net->V[l], EP_T, 0);
     }
-    map_rows(&H, net, &A, ep_activation_values);
+    add_bias(&A, ep_net_bias_scale(shape, l), &net->b[l]);
+    map_rows(&H, ep_net_phi(shape, l), &A, ep_activation_values);
   }
   ep_packed_free(packed);
   return EP_OK;
@@ -180,19 +204,21 @@ static ep_status load(features *f, const ep_net *net, const ep_mat *X, ptrdiff_t
 /* S and B of layer l: from W at the top, from the layer above otherwise */
 static void descend(features *f, const kernel_work *w, int l) {
   const ep_net *net = w->net;
+  const ep_mat A = ep_mat_rows(&f->A[l], 0, f->n);
+  f->S = shaped(&f->S_room, f->n, A.cols);
+  map_rows(&f->S, ep_net_phi(&net->shape, l), &A, ep_activation_slopes);
+  if (!f->B_room[0].data) return;
   const ptrdiff_t rows = f->n * net->shape.outputs;
-  const ep_mat A = ep_mat_rows(&f->A[l], 0, f->n), S = ep_mat_rows(&f->S, 0, f->n);
-  map_rows(&S, net, &A, ep_activation_slopes);
-  if (!f->B[0].data) return;
+  const double s = ep_net_scale(&net->shape, l + 1);
   const bool top = l == net->shape.depth - 1;
-  const ep_mat above = ep_mat_rows(&f->B[f->now], 0, rows);
+  const ep_mat above = f->B;
   f->now = top ? 0 : !f->now;
-  const ep_mat B = ep_mat_rows(&f->B[f->now], 0, rows);
+  f->B = shaped(&f->B_room[f->now], rows, A.cols);
   if (top) {
-    EP_PICK(B.prec, ep_ntk_top)(&B, hidden_scale(net), &w->Wt, &S);
+    EP_PICK(f->B.prec, ep_ntk_top)(&f->B, s, &w->Wt, &f->S);
   } else {
-    ep_mat_mul(&B, hidden_scale(net), &above, EP_N, &net->V[l + 1], EP_N, 0);
-    EP_PICK(B.prec, ep_ntk_mask)(&B, &S);
+    ep_mat_mul(&f->B, s, &above, EP_N, &net->V[l + 1], EP_N, 0);
+    EP_PICK(f->B.prec, ep_ntk_mask)(&f->B, &f->S);
   }
 }
 
@@ -203,16 +229,11 @@ static void gram(const ep_mat *G, const ep_mat *A, const ep_mat *B, double beta)
   else ep_mat_mul(G, 1, A, EP_N, B, EP_T, beta);
 }
 
-static ep_mat shaped(const ep_mat *buffer, ptrdiff_t rows, ptrdiff_t cols) {
-  return ep_mat_view(buffer->prec, rows, cols, buffer->data);
-}
-
 /* K += c H . (B B') */
 static void add_layer(const ep_mat *K, kernel_work *w, double c, const ep_mat *H, const features *x,
                       const features *y) {
   const ptrdiff_t z = w->net->shape.outputs;
-  const ep_mat Bx = ep_mat_rows(&x->B[x->now], 0, z * x->n),
-               By = ep_mat_rows(&y->B[y->now], 0, z * y->n);
+  const ep_mat Bx = x->B, By = y->B;
   if (w->layout == EP_FULL) {
     const ep_mat T = shaped(&w->T, z * x->n, z * y->n);
     gram(&T, &Bx, &By, 0);
@@ -291,7 +312,7 @@ static void add_pairs(const ep_mat *K, kernel_work *w, double c, const ep_mat *H
 /* diagonal and trace: K[x, y, e] += c H[x, y] sum_m WW_em S_xm S_ym */
 static void add_weighted(const ep_mat *K, kernel_work *w, double c, const ep_mat *H,
                          const features *x, const features *y) {
-  const ep_mat Sx = ep_mat_rows(&x->S, 0, x->n), Sy = ep_mat_rows(&y->S, 0, y->n);
+  const ep_mat Sx = x->S, Sy = y->S;
   const ep_mat P = ep_mat_rows(&w->weighted, 0, x->n), T = shaped(&w->T, x->n, y->n);
   for (ptrdiff_t e = 0; e < w->WW.rows; e++) {
     const ep_mat ww = ep_mat_rows(&w->WW, e, 1);
@@ -301,25 +322,33 @@ static void add_weighted(const ep_mat *K, kernel_work *w, double c, const ep_mat
   }
 }
 
+/* G = X Y' + t^2/s^2: times s^2 what a layer's weights and biases give; gives s^2 */
+static double layer_gram(const ep_mat *G, const ep_net_shape *shape, int l, const ep_mat *X,
+                         const ep_mat *Y) {
+  const double s2 = pow(ep_net_scale(shape, l), 2), t2 = pow(ep_net_bias_scale(shape, l), 2);
+  gram(G, X, Y, 0);
+  if (t2 > 0)
+    for (ptrdiff_t i = 0; i < G->rows; i++)
+      for (ptrdiff_t j = 0; j < G->cols; j++) ep_set(G, i, j, ep_get(G, i, j) + t2 / s2);
+  return s2;
+}
+
 /* K: the part of the result that belongs to the pair of blocks; its columns start at the first y */
 static void add_pair(const ep_mat *K, kernel_work *w, features *x, features *y) {
   const ep_net *net = w->net;
   const int depth = net->shape.depth;
-  const double c2 = 1 / (double)net->shape.width;
-  const double s2 = net->shape.input_scale * net->shape.input_scale;
   const ptrdiff_t z = net->shape.outputs, entries = ep_layout_entries(w->layout, z);
   const ep_mat H = shaped(&w->H, x->n, y->n);
   const ep_mat top_x = ep_mat_rows(&x->H[depth - 1], 0, x->n),
                top_y = ep_mat_rows(&y->H[depth - 1], 0, y->n);
-  gram(&H, &top_x, &top_y, 0);
+  const double c2 = layer_gram(&H, &net->shape, depth, &top_x, &top_y);
   EP_PICK(K->prec, ep_ntk_add_last)(K, c2, &H, entries, w->layout == EP_FULL ? z + 1 : 1);
   for (int l = depth - 1; l >= 0; l--) {
     const ep_mat below_x = l ? ep_mat_rows(&x->H[l - 1], 0, x->n) : x->X;
     const ep_mat below_y = l ? ep_mat_rows(&y->H[l - 1], 0, y->n) : y->X;
     descend(x, w, l);
     if (y != x) descend(y, w, l);
-    gram(&H, &below_x, &below_y, 0);
-    const double scale2 = l ? c2 : s2;
+    const double scale2 = layer_gram(&H, &net->shape, l, &below_x, &below_y);
     if (l < depth - 1 || (w->layout == EP_FULL && !in_pairs(net, EP_FULL)))
       add_layer(K, w, scale2, &H, x, y);
     else (w->layout == EP_FULL ? add_pairs : add_weighted)(K, w, scale2 * c2, &H, x, y);
@@ -357,7 +386,7 @@ static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
 static ep_status compute(ep_work *work, kernel_work *w, const ep_mat *K) {
   const ep_net *net = w->net;
   const ep_precision prec = net->theta.prec;
-  const ptrdiff_t b = w->cost.block, g = gram_rows(net, w->layout), m = net->shape.width;
+  const ptrdiff_t b = w->cost.block, g = gram_rows(net, w->layout), m = net->W.rows;
   const ptrdiff_t e = products(net, w->layout);
   const bool two = w->Y || w->cost.blocks[0] > 1;
   for (int i = 0; i <= two; i++)

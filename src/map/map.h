@@ -23,8 +23,9 @@ typedef struct {
 typedef struct {
   const ep_feature_config *feature;
   const ep_net_config *net;
-  const ep_analytic *kernel; /* of landmarks */
-  ptrdiff_t landmarks;       /* at most so many of the points */
+  const ep_analytic_config *variances; /* of a network's weights */
+  const ep_analytic *kernel;           /* of landmarks */
+  ptrdiff_t landmarks;                 /* at most so many of the points */
   ep_psi psi;
   const ep_points *points;
   uint64_t seed;
@@ -37,7 +38,7 @@ typedef struct {
   const char *path;
   ep_precision prec;
   const json_t *config;
-  ep_net_shape shape; /* its activation */
+  ep_net_shape shape; /* its activations, parametrisation, variances */
   bool input_scale;   /* the first layer is divided by sqrt(D) */
   ep_analytic kernel;
   ep_psi psi;

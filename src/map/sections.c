@@ -121,8 +121,10 @@ static ep_status read_as(ep_term *out, const ep_term_source *from, const ep_map_
   ep_mat X = {0};
   if (shared) X = *ep_sections_points(from->first->map);
   else EP_TRY(ep_term_matrix(&X, from, "X"));
+  const ep_net *net = from->first ? ep_term_net(from->first) : NULL;
   ep_analytic kernel = from->kernel;
   kernel.input_scale = ep_term_input_scale(from, X.cols);
+  if (net) kernel.depth = net->shape.depth;
   const ep_status st = ep_sections_new(&out->map, kind, &kernel, from->psi, &X, shared);
   if (!shared) ep_mat_free(&X);
   EP_TRY(st);

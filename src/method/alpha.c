@@ -60,7 +60,8 @@ static ep_status value(double *loss, const ep_mat *dF, const ep_mat *F, const ep
   return st;
 }
 
-/* ---- --rows unit: f = phi(V x), |v_k| = 1 (OPTIMA eq. 5). The output layer is W = sqrt(M) I, M = Z, and stays there. */
+/* ---- --rows unit: f = phi(V x), |v_k| = 1 (OPTIMA eq. 5). The output layer is W = I / s = sqrt(M) I, M = Z,
+ * and stays there. */
 
 const char *ep_rows_name(int i) {
   static const char *const names[] = {"free", "unit", NULL};
@@ -73,9 +74,10 @@ static ep_status unit_rows(ep_training *t) {
            "--rows unit is one layer of --outputs nodes: --depth 1 --width %td, not --depth %d "
            "--width %td",
            s->outputs, s->depth, s->width);
+  EP_CHECK(!s->bias[0] && !s->bias[1], EP_ERR_ARG, "--rows unit has no biases");
   ep_scale_to_unit(&t->net->V[0]);
   ep_mat_fill(&t->net->W, 0);
-  for (ptrdiff_t k = 0; k < s->width; k++) ep_set(&t->net->W, k, k, sqrt((double)s->width));
+  for (ptrdiff_t k = 0; k < s->width; k++) ep_set(&t->net->W, k, k, 1 / ep_net_scale(s, 1));
   return EP_OK;
 }
 

@@ -14,9 +14,9 @@
 
 /* ---- the step */
 
+/* and their biases */
 static ep_mat all_of_V(const ep_net *net) {
-  const ptrdiff_t w = net->shape.width * net->shape.outputs;
-  return ep_mat_cols(&net->theta, 0, net->theta.cols - w);
+  return ep_mat_cols(&net->theta, 0, ep_net_hidden_parameters(&net->shape));
 }
 
 /* W <- retract(W - eta (I - WW') G), in double */
@@ -176,6 +176,8 @@ static ep_status descend(ep_training *t, bool iterated) {
   orthogonal o = {0};
   ep_status st = objective(t, &o.psi, iterated);
   if (!st) st = ep_training_network(t, true);
+  if (!st && t->whole->c.data) ep_mat_fill(&t->whole->c, 0); /* u = W'psi has none */
+  if (!st && t->net->c.data) ep_mat_fill(&t->net->c, 0);
   if (!st) st = retract_W(t->net, &t->grad.W, 0, t->setup); /* the start: W <- qf(W) */
   if (!st && t->net != t->whole) ep_mat_copy(&t->whole->W, &t->net->W);
   if (!st) st = ep_training_begin(t, &t->net->theta, &t->grad.theta, t->net->shape.outputs);

@@ -21,16 +21,12 @@ static ptrdiff_t landmarks(const ep_points *points, const ep_setup *s) {
 }
 
 ep_status ep_closed_kernel(ep_analytic *kernel, const ep_points *points, const ep_setup *s) {
-  ep_activation phi;
   EP_CHECK(
       ep_features_are_network(&s->feature), EP_ERR_ARG,
       "these features have a finite width; kernels of infinite width are those of dense networks");
   EP_CHECK(!s->net.init[0], EP_ERR_ARG,
            "infinite width has no weights: --init does not go with it");
-  EP_TRY(ep_activation_parse(&phi, s->net.activation));
-  const double scale = s->net.input_scale ? 1 / sqrt((double)points->X.cols) : 1;
-  *kernel = (ep_analytic){phi, (int)s->net.depth, scale, s->analytic};
-  return EP_OK;
+  return ep_analytic_from(kernel, &s->net, &s->analytic, points->X.cols, EP_NNGP);
 }
 
 /* ---- all points */

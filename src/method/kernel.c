@@ -186,11 +186,8 @@ static ep_status start_analytic(ep_training *t, frozen *k) {
 
 /* what the options say, or the network that the start comes from */
 static ep_status set_analytic(ep_analytic *kernel, const ep_training *t) {
-  const ep_net_config *n = &t->setup->net;
-  kernel->depth = t->net ? t->net->shape.depth : (int)n->depth;
-  kernel->input_scale = n->input_scale ? 1 / sqrt((double)t->X.cols) : 1;
-  kernel->config = t->setup->analytic;
-  return ep_activation_parse(&kernel->phi, n->activation);
+  if (t->net) return ep_analytic_of(kernel, &t->net->shape, EP_NTK);
+  return ep_analytic_from(kernel, &t->setup->net, &t->setup->analytic, t->X.cols, EP_NTK);
 }
 
 static ep_status prepare(ep_training *t, frozen *k) {

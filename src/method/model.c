@@ -212,6 +212,13 @@ static ep_status read_terms(ep_model *out, ep_term_source *from, const term_list
   return EP_OK;
 }
 
+/* Before 0.2 the variances were those of analytic kernels alone. */
+static ep_status read_network_settings(ep_term_source *from, const ep_setup *setup) {
+  const bool before = !json_object_get(from->config, "parametrisation");
+  EP_TRY(ep_net_shape_of(&from->shape, &setup->net, before ? NULL : &setup->analytic, 1));
+  return ep_analytic_from(&from->kernel, &setup->net, &setup->analytic, 1, EP_NNGP);
+}
+
 static ep_status read_all(ep_model *out, ep_setup *setup, ep_npz *file, const char *path,
                           ep_precision prec) {
   term_list list;
@@ -220,8 +227,7 @@ static ep_status read_all(ep_model *out, ep_setup *setup, ep_npz *file, const ch
   ep_term_source from = {
       .file = file, .path = path, .prec = prec, .config = out->config, .psi = out->psi};
   from.input_scale = setup->net.input_scale;
-  EP_TRY(ep_activation_parse(&from.shape.phi, setup->net.activation));
-  from.kernel = (ep_analytic){from.shape.phi, (int)setup->net.depth, 1, setup->analytic};
+  EP_TRY(read_network_settings(&from, setup));
   EP_TRY(list_terms(&list, &from, setup));
   EP_TRY(read_terms(out, &from, &list));
   from.prec = EP_DOUBLE;

@@ -10,6 +10,7 @@ ep_map_plan ep_closed_plan(const ep_points *points, ep_psi psi, const ep_analyti
                            const ep_setup *s) {
   return (ep_map_plan){.feature = &s->feature,
                        .net = &s->net,
+                       .variances = &s->analytic,
                        .kernel = kernel,
                        .landmarks = s->closed.landmarks,
                        .psi = psi,

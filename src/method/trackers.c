@@ -19,12 +19,12 @@ struct ep_trackers {
   ep_feature_drift drift;
 };
 
-/* |W(t) - W(0)|_F / |W(0)|_F and the same for all V together */
+/* |W(t) - W(0)|_F / |W(0)|_F and the same for all V together, each with its biases */
 static ep_status track_weights(double *out, ep_training *t) {
   const struct ep_trackers *k = t->trackers;
-  const ptrdiff_t w = t->net->shape.width * t->net->shape.outputs, all = k->theta.cols;
-  const ep_mat W0 = ep_mat_cols(&k->theta, all - w, w), W = ep_mat_cols(&t->net->theta, all - w, w);
-  const ep_mat V0 = ep_mat_cols(&k->theta, 0, all - w), V = ep_mat_cols(&t->net->theta, 0, all - w);
+  const ptrdiff_t v = ep_net_hidden_parameters(&t->net->shape), w = k->theta.cols - v;
+  const ep_mat W0 = ep_mat_cols(&k->theta, v, w), W = ep_mat_cols(&t->net->theta, v, w);
+  const ep_mat V0 = ep_mat_cols(&k->theta, 0, v), V = ep_mat_cols(&t->net->theta, 0, v);
   out[0] = sqrt(ep_mat_distance2(&W, &W0)) / k->w;
   out[1] = sqrt(ep_mat_distance2(&V, &V0)) / k->v; /* a rotation changes no distance */
   return EP_OK;
@@ -100,11 +100,11 @@ ep_status ep_trackers_new(ep_training *t) {
 
 static ep_status remember_weights(ep_training *t) {
   struct ep_trackers *k = t->trackers;
-  const ptrdiff_t w = t->net->shape.width * t->net->shape.outputs, all = t->whole->theta.cols;
-  const ep_mat V = ep_mat_cols(&t->whole->theta, 0, all - w);
+  const ptrdiff_t v = ep_net_hidden_parameters(&t->whole->shape), w = t->whole->theta.cols - v;
+  const ep_mat V = ep_mat_cols(&t->whole->theta, 0, v), W = ep_mat_cols(&t->whole->theta, v, w);
   EP_TRY(ep_mat_new(&k->theta, t->net->theta.prec, 1, t->net->theta.cols));
   ep_mat_copy(&k->theta, &t->net->theta);
-  k->w = sqrt(ep_mat_norm2(&t->whole->W));
+  k->w = sqrt(ep_mat_norm2(&W));
   k->v = sqrt(ep_mat_norm2(&V));
   return EP_OK;
 }

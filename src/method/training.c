@@ -26,8 +26,9 @@ bool ep_training_full_batch(const ep_training *t) {
 /* Weights, gradient and outputs have to fit before anything is allocated. */
 static ep_status check_memory(const ep_training *t) {
   const ep_net_config *n = &t->setup->net;
-  const double m = (double)n->width, d = (double)t->points->X.cols, z = (double)n->outputs;
-  const double parameters = m * (d + m * (double)(n->depth - 1) + z);
+  ep_net_shape shape;
+  EP_TRY(ep_net_shape_of(&shape, n, &t->setup->analytic, t->points->X.cols));
+  const double z = (double)n->outputs, parameters = (double)ep_net_parameters(&shape);
   const bool whole = ep_training_full_batch(t);
   const double p = whole ? (double)t->points->X.rows : 0,
                size = (double)ep_sizeof(t->points->X.prec);
@@ -37,7 +38,7 @@ static ep_status check_memory(const ep_training *t) {
       n->init[0] || t->model->lent.start || need <= ep_run_memory(&t->setup->run), EP_ERR_ARG,
       "a network of width %ld and depth %ld takes %.0f MiB with its gradient and the data, more "
       "than --memory",
-      n->width, n->depth, ceil(need / 1048576));
+      (long)ep_net_widest(&shape), (long)shape.depth, ceil(need / 1048576));
   return EP_OK;
 }
 
@@ -45,8 +46,8 @@ ep_status ep_training_network(ep_training *t, bool rotate) {
   const ep_precision prec = t->points->X.prec;
   EP_TRY(check_memory(t));
   EP_TRY(ep_model_add_network(t->model, &t->whole));
-  EP_TRY(ep_net_begin(t->whole, t->model->lent.start, &t->setup->net, t->X.cols,
-                      (uint64_t)t->setup->run.seed, prec));
+  EP_TRY(ep_net_begin(t->whole, t->model->lent.start, &t->setup->net, &t->setup->analytic,
+                      t->X.cols, (uint64_t)t->setup->run.seed, prec));
   t->net = t->whole;
   if (t->setup->net.init[0] || t->model->lent.start)
     t->print = ep_hash(EP_HASH_START, t->whole->theta.data,

@@ -3,7 +3,9 @@
 #include <eigenpair/activation.h>
 #include <eigenpair/options.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef void loop(void *out, const void *in, ptrdiff_t n, double p);
 typedef void two_loop(void *value, void *slope, const void *in, ptrdiff_t n, double p);
@@ -61,6 +63,23 @@ ep_status ep_activation_parse(ep_activation *out, const char *text) {
 }
 
 const char *ep_activation_label(const ep_activation *phi) { return phi->kind->name; }
+
+/* the shortest number that is read back as the same */
+void ep_activation_text(char text[64], const ep_activation *phi) {
+  const ep_activation_kind *k = phi->kind;
+  if (k->lo >= k->hi) {
+    snprintf(text, 64, "%s", k->name);
+    return;
+  }
+  const int n = snprintf(text, 64, "%s:%.15g", k->name, phi->parameter);
+  if (n > 0 && strtod(strchr(text, ':') + 1, NULL) != phi->parameter)
+    snprintf(text, 64, "%s:%.17g", k->name, phi->parameter);
+}
+
+bool ep_activation_equal(const ep_activation *a, const ep_activation *b) {
+  return a->kind == b->kind && a->parameter == b->parameter;
+}
+
 double ep_activation_lipschitz(const ep_activation *phi) {
   return phi->kind->lipschitz(phi->parameter);
 }

@@ -34,9 +34,12 @@ void ep_rotation_free(ep_rotation *r) {
   ep_mat_free(&r->X);
 }
 
+/* all of theta behind V_1 */
 static void copy_upper_layers(const ep_net *to, const ep_net *from) {
-  for (int l = 1; l < from->shape.depth; l++) ep_mat_copy(&to->V[l], &from->V[l]);
-  ep_mat_copy(&to->W, &from->W);
+  const ptrdiff_t first = to->V[0].rows * to->V[0].cols, same = to->theta.cols - first;
+  const ep_mat above = ep_mat_cols(&to->theta, first, same);
+  const ep_mat these = ep_mat_cols(&from->theta, from->theta.cols - same, same);
+  ep_mat_copy(&above, &these);
 }
 
 ep_status ep_rotation_apply(ep_net *small, const ep_rotation *r, const ep_net *net) {
@@ -50,7 +53,7 @@ ep_status ep_rotation_apply(ep_net *small, const ep_rotation *r, const ep_net *n
 
 ep_status ep_rotation_undo(ep_net *net, const ep_rotation *r, const ep_net *small) {
   ep_mat change;
-  EP_TRY(ep_mat_new(&change, net->theta.prec, net->shape.width, r->Q.cols));
+  EP_TRY(ep_mat_new(&change, net->theta.prec, net->V[0].rows, r->Q.cols));
   ep_mat_mul(&change, 1, &net->V[0], EP_N, &r->Q, EP_N, 0);
   for (ptrdiff_t i = 0; i < change.rows; i++)
     for (ptrdiff_t j = 0; j < change.cols; j++)

@@ -1,11 +1,11 @@
 /* Points through a network, in blocks. For a block of n points (rows):
  *
- *   forward   A_1 = s X V_1',  A_{l+1} = M^{-1/2} phi(A_l) V_{l+1}',  F = M^{-1/2} phi(A_L) W
- *   backward  G = M^{-1/2} dF:  dW = phi(A_L)' G,   dA_L = (G W') . phi'(A_L)
- *             dV_{l+1} = M^{-1/2} dA_{l+1}' phi(A_l),  dA_l = M^{-1/2} (dA_{l+1} V_{l+1}) . phi'(A_l)
- *             dV_1 = s dA_1' X
+ *   forward   A_1 = s_1 X V_1' + t_1 b_1,  A_{l+1} = s_{l+1} phi_l(A_l) V_{l+1}' + t_{l+1} b_{l+1},  F = s phi_L(A_L) W + t c
+ *   backward  G = s dF:  dW = phi_L(A_L)' G,  dc = t 1'dF,   dA_L = (G W') . phi_L'(A_L)
+ *             dV_{l+1} = s_{l+1} dA_{l+1}' phi_l(A_l),  dA_l = s_{l+1} (dA_{l+1} V_{l+1}) . phi_l'(A_l),  db_l = t_l 1'dA_l
+ *             dV_1 = s_1 dA_1' X
  *
- * Normalised (WIDE section 4), with d = sqrt(M) delta and h = phi(A_L) of one point:
+ * Normalised (WIDE section 4; no c), with d = delta / s and h = phi_L(A_L) of one point:
  *   forward   u = W'h / (|h| + d)
  *   backward  G = du / (|h| + d):  dW = h G',  dh = W G - k h,  k = (du . u) / (|h| (|h| + d)), 0 where h = 0
  *
@@ -27,14 +27,15 @@ struct ep_stream {
   ep_pass pass;
   bool pack;              /* there is memory for packed points */
   ep_packed **packed;     /* (blocks) */
-  ep_mat A[EP_MAX_DEPTH]; /* (block, M) each */
-  ep_mat T;               /* (block, M) phi of a layer, for depth > 1 */
-  ep_mat dA[2];           /* (block, M) for tangents: of one layer and of the next */
-  ep_mat G;               /* (block, Z) scaled dF */
-  ep_mat Wt;              /* (Z, M) transpose of W */
-  ep_mat tiles;           /* (threads * TILE_ROWS, TILE_COLS) */
+  ep_mat A[EP_MAX_DEPTH]; /* (block, M_l), views of: */
+  ep_mat owned[EP_MAX_DEPTH];
+  ep_mat T;     /* (block, max M_l) phi of a layer, for depth > 1 */
+  ep_mat dA[2]; /* (block, max M_l) for tangents: of one layer and of the next */
+  ep_mat G;     /* (block, Z) scaled dF */
+  ep_mat Wt;    /* (Z, M) transpose of W */
+  ep_mat tiles; /* (threads * TILE_ROWS, TILE_COLS) */
   /* normalised outputs; norm is NULL without */
-  double delta; /* d = sqrt(M) delta */
+  double delta; /* d */
   double *norm; /* (P) |phi(A_L)| of the last forward pass */
   double *pull; /* (P) k of the backward pass */
   ep_mat U;     /* (P, Z) outputs of the last forward pass */
@@ -42,7 +43,11 @@ struct ep_stream {
 
 enum { TILE_ROWS = 128, TILE_COLS = 256 };
 
-static double hidden_scale(const ep_net_shape *s) { return 1 / sqrt((double)s->width); }
+static const ep_activation *top_phi(const ep_stream *s) {
+  return ep_net_phi(&s->shape, s->shape.depth - 1);
+}
+
+static double top_scale(const ep_stream *s) { return ep_net_scale(&s->shape, s->shape.depth); }
 
 static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
@@ -59,6 +64,11 @@ static ep_mat tile(const ep_stream *s, ptrdiff_t rows, ptrdiff_t cols) {
   return t;
 }
 
+/* the first entries of a buffer as a matrix */
+static ep_mat shaped(const ep_mat *buffer, ptrdiff_t rows, ptrdiff_t cols) {
+  return ep_mat_view(buffer->prec, rows, cols, buffer->data);
+}
+
 /* an activation and a few products an entry */
 static bool worth_threads(const ep_mat *A) {
   return ep_worth_threads(20. * (double)A->rows * (double)A->cols);
@@ -70,6 +80,32 @@ static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A)
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
     ep_activation_values(&h, phi, &a);
+  }
+}
+
+/* A_i += t b for every row; t = 0: there are no biases */
+static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
+  if (t == 0) return;
+#pragma omp parallel for schedule(static) if (worth_threads(A))
+  for (ptrdiff_t i = 0; i < A->rows; i++) {
+    const ep_mat a = ep_mat_rows(A, i, 1);
+    ep_mat_axpy(&a, t, b);
+  }
+}
+
+/* db = t sum_i dA_i + beta db. Columns are shared out, rows summed in their order. */
+static void bias_back(const ep_mat *db, double t, const ep_mat *dA, double beta) {
+  enum { COLUMNS = 64 };
+  if (t == 0) return;
+  if (beta == 0) ep_mat_fill(db, 0);
+#pragma omp parallel for schedule(static) if (worth_threads(dA))
+  for (ptrdiff_t j = 0; j < dA->cols; j += COLUMNS) {
+    const ptrdiff_t m = smaller(COLUMNS, dA->cols - j);
+    const ep_mat to = ep_mat_cols(db, j, m);
+    for (ptrdiff_t i = 0; i < dA->rows; i++) {
+      const ep_mat from = part(dA, i, 1, j, m);
+      ep_mat_axpy(&to, t, &from);
+    }
   }
 }
 
@@ -127,7 +163,7 @@ static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c,
     for (ptrdiff_t j = 0; j < A->cols; j += TILE_COLS) {
       const ptrdiff_t m = smaller(TILE_COLS, A->cols - j);
       const ep_mat a = part(A, i, n, j, m), h = tile(s, n, m), w = ep_mat_rows(W, j, m);
-      ep_activation_values(&h, &s->shape.phi, &a);
+      ep_activation_values(&h, top_phi(s), &a);
       if (norm && j == 0)
         for (ptrdiff_t k = 0; k < n; k++) norm[i + k] = 0;
       if (norm) add_norms(norm + i, &h);
@@ -152,7 +188,7 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
       const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
       const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
       const ep_mat h = tile(s, n, m);
-      ep_activation_both(&h, &a, &s->shape.phi, &a);
+      ep_activation_both(&h, &a, top_phi(s), &a);
       mul_outputs(&dw, 1, &h, EP_T, &g, 1);
       if (pull) multiply_scaled(&h, pull + i, &a);
       EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
@@ -195,19 +231,20 @@ static ptrdiff_t block_rows(const ep_stream *s, ptrdiff_t b) {
 
 static void load_block(ep_stream *s, const ep_net *net, ptrdiff_t b) {
   const ptrdiff_t n = block_rows(s, b);
-  const double c = hidden_scale(&s->shape);
+  const ep_net_shape *shape = &s->shape;
   ep_mat A = ep_mat_rows(&s->A[0], 0, n);
-  ep_packed_mul_nt(&A, s->shape.input_scale, s->packed[b], &net->V[0]);
-  for (int l = 1; l < s->shape.depth; l++) {
-    const ep_mat T = ep_mat_rows(&s->T, 0, n), next = ep_mat_rows(&s->A[l], 0, n);
-    activate(&T, &s->shape.phi, &A);
-    ep_mat_mul(&next, c, &T, EP_N, &net->V[l], EP_T, 0);
+  ep_packed_mul_nt(&A, ep_net_scale(shape, 0), s->packed[b], &net->V[0]);
+  add_bias(&A, ep_net_bias_scale(shape, 0), &net->b[0]);
+  for (int l = 1; l < shape->depth; l++) {
+    const ep_mat T = shaped(&s->T, n, A.cols), next = ep_mat_rows(&s->A[l], 0, n);
+    activate(&T, ep_net_phi(shape, l - 1), &A);
+    ep_mat_mul(&next, ep_net_scale(shape, l), &T, EP_N, &net->V[l], EP_T, 0);
+    add_bias(&next, ep_net_bias_scale(shape, l), &net->b[l]);
     A = next;
   }
   s->loaded = b;
 }
 
-/* A forward-only stream keeps one layer at a time: A[0] and A[1] in turns share two buffers. */
 static const ep_mat *top_layer(const ep_stream *s) { return &s->A[s->shape.depth - 1]; }
 
 void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net) {
@@ -216,7 +253,8 @@ void ep_stream_forward(const ep_mat *F, ep_stream *s, const ep_net *net) {
     const ep_mat A = ep_mat_rows(top_layer(s), 0, block_rows(s, b));
     const ep_mat f = ep_mat_rows(F, b * s->block, block_rows(s, b));
     double *norm = s->norm ? s->norm + b * s->block : NULL;
-    outputs(&f, norm, s, norm ? 1 : hidden_scale(&s->shape), &A, &net->W);
+    outputs(&f, norm, s, norm ? 1 : top_scale(s), &A, &net->W);
+    if (!norm) add_bias(&f, ep_net_bias_scale(&s->shape, s->shape.depth), &net->c);
     for (ptrdiff_t i = 0; norm && i < f.rows; i++) scale_row(&f, i, 1 / (norm[i] + s->delta));
   }
   if (s->norm) ep_mat_copy(&s->U, F);
@@ -238,63 +276,72 @@ static void normalised_back(ep_stream *s, const ep_mat *G, const ep_mat *dF, ptr
 static void block_back(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF, ptrdiff_t b,
                        double beta) {
   const ptrdiff_t n = block_rows(s, b);
-  const double c = hidden_scale(&s->shape);
+  const ep_net_shape *shape = &s->shape;
   const ep_mat G = ep_mat_rows(&s->G, 0, n), df = ep_mat_rows(dF, b * s->block, n);
   if (s->norm) {
     normalised_back(s, &G, &df, b * s->block);
   } else {
     ep_mat_fill(&G, 0);
-    ep_mat_axpy(&G, c, &df);
+    ep_mat_axpy(&G, top_scale(s), &df);
+    bias_back(&grad->c, ep_net_bias_scale(shape, shape->depth), &df, beta);
   }
-  int l = s->shape.depth - 1;
+  int l = shape->depth - 1;
   ep_mat dA = ep_mat_rows(&s->A[l], 0, n);
   outputs_back(&grad->W, s, &dA, &net->W, &G, s->norm ? s->pull + b * s->block : NULL);
   for (; l > 0; l--) {
-    const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = ep_mat_rows(&s->T, 0, n);
-    activate_both(&T, &A, &s->shape.phi);
+    const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = shaped(&s->T, n, A.cols);
+    const double c = ep_net_scale(shape, l);
+    activate_both(&T, &A, ep_net_phi(shape, l - 1));
     ep_mat_mul(&grad->V[l], c, &dA, EP_T, &T, EP_N, beta);
+    bias_back(&grad->b[l], ep_net_bias_scale(shape, l), &dA, beta);
     ep_mat_mul(&T, c, &dA, EP_N, &net->V[l], EP_N, 0);
     multiply_all(&A, &T);
     dA = A;
   }
-  ep_packed_mul_tn(&grad->V[0], s->shape.input_scale, &dA, s->packed[b], beta);
+  ep_packed_mul_tn(&grad->V[0], ep_net_scale(shape, 0), &dA, s->packed[b], beta);
+  bias_back(&grad->b[0], ep_net_bias_scale(shape, 0), &dA, beta);
   s->loaded = -1;
 }
 
 /* From the last block, whose activations are still there, to the first. */
 void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF) {
   ep_mat_fill(&grad->W, 0);
+  if (s->norm && grad->c.data) ep_mat_fill(&grad->c, 0);
   for (ptrdiff_t b = s->blocks - 1; b >= 0; b--) {
     if (s->loaded != b) load_block(s, net, b);
     block_back(grad, s, net, dF, b, b < s->blocks - 1);
   }
 }
 
-/* tangent along (dV, dW):  dA_1 = s X dV_1',  dH_l = phi'(A_l) . dA_l,
- * dA_{l+1} = M^{-1/2} (phi(A_l) dV_{l+1}' + dH_l V_{l+1}'),  dF = M^{-1/2} (phi(A_L) dW + dH_L W) */
+/* tangent along (dV, db, dW, dc):  dA_1 = s_1 X dV_1' + t_1 db_1,  dH_l = phi_l'(A_l) . dA_l,
+ * dA_{l+1} = s_{l+1} (phi_l(A_l) dV_{l+1}' + dH_l V_{l+1}') + t_{l+1} db_{l+1},  dF = s (phi_L(A_L) dW + dH_L W) + t dc */
 static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
                           const ep_net *direction, ptrdiff_t b) {
   const ptrdiff_t n = block_rows(s, b);
-  const double c = hidden_scale(&s->shape);
-  ep_mat dA = ep_mat_rows(&s->dA[0], 0, n), next = ep_mat_rows(&s->dA[1], 0, n);
-  ep_packed_mul_nt(&dA, s->shape.input_scale, s->packed[b], &direction->V[0]);
-  for (int l = 1; l < s->shape.depth; l++) {
-    const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = ep_mat_rows(&s->T, 0, n), out = next;
-    activate(&T, &s->shape.phi, &A);
-    ep_mat_mul(&out, c, &T, EP_N, &direction->V[l], EP_T, 0);
-    hidden_back(&A, &s->shape.phi, &dA); /* A <- dH = phi'(A) . dA */
-    ep_mat_mul(&out, c, &A, EP_N, &net->V[l], EP_T, 1);
-    next = dA;
-    dA = out;
+  const ep_net_shape *shape = &s->shape;
+  ep_mat dA = shaped(&s->dA[0], n, ep_net_width(shape, 0));
+  ep_packed_mul_nt(&dA, ep_net_scale(shape, 0), s->packed[b], &direction->V[0]);
+  add_bias(&dA, ep_net_bias_scale(shape, 0), &direction->b[0]);
+  for (int l = 1; l < shape->depth; l++) {
+    const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = shaped(&s->T, n, A.cols);
+    const ep_mat next = shaped(&s->dA[l % 2], n, ep_net_width(shape, l));
+    const double c = ep_net_scale(shape, l);
+    activate(&T, ep_net_phi(shape, l - 1), &A);
+    ep_mat_mul(&next, c, &T, EP_N, &direction->V[l], EP_T, 0);
+    hidden_back(&A, ep_net_phi(shape, l - 1), &dA); /* A <- dH = phi'(A) . dA */
+    ep_mat_mul(&next, c, &A, EP_N, &net->V[l], EP_T, 1);
+    add_bias(&next, ep_net_bias_scale(shape, l), &direction->b[l]);
+    dA = next;
   }
   const ep_mat A = ep_mat_rows(top_layer(s), 0, n);
-  outputs(dF, NULL, s, c, &A, &direction->W);
-  hidden_back(&A, &s->shape.phi, &dA);
+  outputs(dF, NULL, s, top_scale(s), &A, &direction->W);
+  add_bias(dF, ep_net_bias_scale(shape, shape->depth), &direction->c);
+  hidden_back(&A, top_phi(s), &dA);
 #pragma omp parallel for schedule(static) if (worth_threads(&A))
   for (ptrdiff_t i = 0; i < n; i += TILE_ROWS) {
     const ptrdiff_t rows = smaller(TILE_ROWS, n - i);
     const ep_mat a = ep_mat_rows(&A, i, rows), f = ep_mat_rows(dF, i, rows);
-    mul_outputs(&f, c, &a, EP_N, &net->W, 1);
+    mul_outputs(&f, top_scale(s), &a, EP_N, &net->W, 1);
   }
   s->loaded = -1;
 }
@@ -315,14 +362,22 @@ static double packing_bytes(const ep_stream *s) {
          64 * size * (1700 + d) * ep_run_threads();
 }
 
+/* numbers of A, T and dA a point */
+static double hidden_numbers(const ep_stream *s) {
+  const ep_net_shape *n = &s->shape;
+  const double widest = (double)ep_net_widest(n);
+  double sum = widest * ((n->depth > 1) + 2 * (s->pass == EP_PASS_TANGENT));
+  if (s->pass == EP_PASS_FORWARD) return sum + widest * (double)smaller(n->depth, 2);
+  for (int l = 0; l < n->depth; l++) sum += (double)ep_net_width(n, l);
+  return sum;
+}
+
 /* The largest block within the memory given; points are packed if that leaves room for a fair block. */
 static ep_status plan_block(ep_stream *s, double memory) {
   enum { FAIR = 256 };
   const ep_net_shape *n = &s->shape;
   const double size = (double)ep_sizeof(s->X.prec), rows = (double)s->X.rows;
-  const int layers = s->pass != EP_PASS_FORWARD ? n->depth : (int)smaller(n->depth, 2);
-  const int more = (n->depth > 1) + 2 * (s->pass == EP_PASS_TANGENT);
-  const double point = size * ((double)n->width * (layers + more) + (double)n->outputs) + 64;
+  const double point = size * (hidden_numbers(s) + (double)n->outputs) + 64;
   const double tiles =
       size * (TILE_ROWS * TILE_COLS * ep_run_threads() + (double)(n->width * n->outputs)) + 4096;
   const double fair = rows < FAIR ? rows : FAIR;
@@ -340,13 +395,15 @@ static ep_status plan_block(ep_stream *s, double memory) {
 static ep_status allocate(ep_stream *s, double passes) {
   const ep_net_shape *n = &s->shape;
   const ep_precision prec = s->X.prec;
-  for (int l = 0; l < n->depth; l++) {
-    if (s->pass == EP_PASS_FORWARD && l >= 2) s->A[l] = s->A[l - 2];
-    else EP_TRY(ep_mat_new(&s->A[l], prec, s->block, n->width));
-  }
-  if (n->depth > 1) EP_TRY(ep_mat_new(&s->T, prec, s->block, n->width));
+  const ptrdiff_t widest = ep_net_widest(n);
+  const bool turns = s->pass == EP_PASS_FORWARD; /* layers take turns in two buffers */
+  for (int l = 0; l < n->depth && (!turns || l < 2); l++)
+    EP_TRY(ep_mat_new(&s->owned[l], prec, s->block, turns ? widest : ep_net_width(n, l)));
+  for (int l = 0; l < n->depth; l++)
+    s->A[l] = shaped(&s->owned[turns ? l % 2 : l], s->block, ep_net_width(n, l));
+  if (n->depth > 1) EP_TRY(ep_mat_new(&s->T, prec, s->block, widest));
   for (int k = 0; k < 2 && s->pass == EP_PASS_TANGENT; k++)
-    EP_TRY(ep_mat_new(&s->dA[k], prec, s->block, n->width));
+    EP_TRY(ep_mat_new(&s->dA[k], prec, s->block, widest));
   if (s->pass != EP_PASS_FORWARD) {
     EP_TRY(ep_mat_new(&s->G, prec, s->block, n->outputs));
     EP_TRY(ep_mat_new(&s->Wt, prec, n->outputs, n->width));
@@ -356,7 +413,7 @@ static ep_status allocate(ep_stream *s, double passes) {
   EP_CHECK(s->packed, EP_ERR_NOMEM, "no memory for %td blocks", s->blocks);
   for (ptrdiff_t b = 0; b < s->blocks; b++) {
     const ep_mat X = ep_mat_rows(&s->X, b * s->block, block_rows(s, b));
-    EP_TRY(ep_packed_new(&s->packed[b], &X, s->pack ? passes * (double)n->width : 0));
+    EP_TRY(ep_packed_new(&s->packed[b], &X, s->pack ? passes * (double)ep_net_width(n, 0) : 0));
   }
   return EP_OK;
 }
@@ -377,7 +434,7 @@ ep_status ep_stream_new(ep_stream **out, const ep_mat *X, const ep_net_shape *sh
 }
 
 ep_status ep_stream_normalise(ep_stream *s, double delta) {
-  s->delta = sqrt((double)s->shape.width) * delta;
+  s->delta = delta / top_scale(s);
   s->pull = ep_alloc(s->X.rows, sizeof *s->pull);
   EP_CHECK(s->pull, EP_ERR_NOMEM, "no memory for %td norms", s->X.rows);
   EP_TRY(ep_mat_new(&s->U, s->X.prec, s->X.rows, s->shape.outputs));
@@ -386,22 +443,30 @@ ep_status ep_stream_normalise(ep_stream *s, double delta) {
   return EP_OK;
 }
 
-ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X) {
+/* Two buffers in turns; the last layer's is H. */
+static ep_status hidden(ep_work *work, const ep_mat *H, const ep_net *net, ep_packed *packed) {
   const ep_net_shape *n = &net->shape;
-  ep_packed *packed;
-  ep_mat T = {0};
-  if (n->depth > 1) EP_TRY(ep_mat_new(&T, H->prec, H->rows, H->cols));
-  ep_status st = ep_packed_new(&packed, X, (double)n->width);
-  if (!st) {
-    ep_packed_mul_nt(H, n->input_scale, packed, &net->V[0]);
-    for (int l = 1; l < n->depth; l++) {
-      activate(&T, &n->phi, H);
-      ep_mat_mul(H, hidden_scale(n), &T, EP_N, &net->V[l], EP_T, 0);
-    }
-    activate(H, &n->phi, H);
+  ep_mat room[2], below;
+  for (int k = 0; k < 2 && k < n->depth - 1; k++)
+    EP_TRY(ep_work_mat(work, &room[k], H->prec, H->rows, ep_net_widest(n)));
+  for (int l = 0; l < n->depth; l++) {
+    const ep_mat A = l == n->depth - 1 ? *H : shaped(&room[l % 2], H->rows, ep_net_width(n, l));
+    if (l == 0) ep_packed_mul_nt(&A, ep_net_scale(n, 0), packed, &net->V[0]);
+    else ep_mat_mul(&A, ep_net_scale(n, l), &below, EP_N, &net->V[l], EP_T, 0);
+    add_bias(&A, ep_net_bias_scale(n, l), &net->b[l]);
+    activate(&A, ep_net_phi(n, l), &A);
+    below = A;
   }
+  return EP_OK;
+}
+
+ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X) {
+  ep_packed *packed;
+  ep_work work = {0};
+  ep_status st = ep_packed_new(&packed, X, (double)ep_net_width(&net->shape, 0));
+  if (!st) st = hidden(&work, H, net, packed);
   ep_packed_free(packed);
-  ep_mat_free(&T);
+  ep_work_free(&work);
   return st;
 }
 
@@ -409,8 +474,7 @@ void ep_stream_free(ep_stream *s) {
   if (!s) return;
   for (ptrdiff_t b = 0; s->packed && b < s->blocks; b++) ep_packed_free(s->packed[b]);
   ep_release(s->packed);
-  for (int l = 0; l < s->shape.depth; l++)
-    if (s->pass != EP_PASS_FORWARD || l < 2) ep_mat_free(&s->A[l]);
+  for (int l = 0; l < s->shape.depth; l++) ep_mat_free(&s->owned[l]);
   ep_mat_free(&s->T);
   ep_mat_free(&s->G);
   ep_mat_free(&s->Wt);

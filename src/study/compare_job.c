@@ -135,7 +135,8 @@ static ep_status run(stage *s, ep_model **m, ep_fit_info *info, const char *name
 /* the weights that every method starts from */
 static ep_status start_weights(ep_net *net, const stage *s) {
   const ep_mat *X = &s->job->points->X;
-  return ep_net_start(net, &s->setup->net, X->cols, (uint64_t)s->job->seed, X->prec);
+  return ep_net_draw(net, &s->setup->net, &s->setup->analytic, X->cols, (uint64_t)s->job->seed,
+                     X->prec);
 }
 
 /* the theory's bounds on this run, beside what was measured; `setup` is still that of the fit */
@@ -216,7 +217,8 @@ static ep_status kernel_size(double *size, const stage *s) {
   const ep_points *p = s->job->points;
   const long asked = s->job->config->track_points;
   const ep_mat X = ep_mat_rows(&p->X, 0, asked < p->X.rows ? asked : p->X.rows);
-  EP_TRY(ep_net_start(&net, &s->setup->net, X.cols, (uint64_t)s->job->seed, X.prec));
+  EP_TRY(ep_net_draw(&net, &s->setup->net, &s->setup->analytic, X.cols, (uint64_t)s->job->seed,
+                     X.prec));
   const ptrdiff_t z = net.shape.outputs;
   ep_status st = ep_mat_new(&K, X.prec, X.rows, X.rows * z * z);
   if (!st)

@@ -10,7 +10,7 @@
 #include <string.h>
 
 static ep_mat all_of_V(const ep_net *net) {
-  return ep_mat_cols(&net->theta, 0, net->theta.cols - net->W.rows * net->W.cols);
+  return ep_mat_cols(&net->theta, 0, ep_net_hidden_parameters(&net->shape));
 }
 
 /* Points at a time, if each takes so many numbers of scratch. */
@@ -340,6 +340,9 @@ ep_status ep_bound_measure(ep_measured *out, ep_bound_quantity what, const ep_bo
   EP_TRY(check(run));
   EP_CHECK(run->now->shape.depth == 1, EP_ERR_ARG,
            "the bounds are for one hidden layer; this network has %d", run->now->shape.depth);
+  EP_CHECK(ep_net_is_plain(&run->now->shape), EP_ERR_ARG,
+           "the bounds are for networks of --parametrisation ntk, weights of variance 1, without "
+           "biases");
   ep_work work = {0};
   const ep_status st = quantities[what].measure(&work, out, run);
   ep_work_free(&work);

@@ -64,7 +64,8 @@ static double recursion(const ep_analytic *a, ep_analytic_kind kind, const ep_ma
   double theta = P[2], S[3], slope = 0;
   for (int l = 1; l <= a->depth; l++) {
     const double w = l < a->depth ? c->weight_variance : c->last_variance;
-    const double b = l < a->depth ? c->bias_variance : 0, r = sqrt(P[0]) * sqrt(P[1]);
+    const double b = l < a->depth ? c->bias_variance : c->last_bias_variance,
+                 r = sqrt(P[0]) * sqrt(P[1]);
     ep_dual(&S[0], NULL, &a->phi, &(ep_moments){P[0], P[0], P[0], 0});
     ep_dual(&S[1], NULL, &a->phi, &(ep_moments){P[1], P[1], P[1], 0});
     ep_dual(&S[2], &slope, &a->phi, &(ep_moments){P[0], P[1], P[2], r > 0 ? 1 - P[2] / r : 1});
@@ -122,7 +123,7 @@ static void by_table(void **state) {
           if (way >= 2) ep_set(&X, i, c, (1 + 0.001 * (double)(i % STEP)) * ep_get(&X, i, c));
           if (way == 3) ep_set(&X, i, c, i == 2 * STEP ? 0 : 2 * ep_get(&X, i, c));
         }
-      if (way == 3) a.config = (ep_analytic_config){1.3, 0.2, 0.7};
+      if (way == 3) a.config = (ep_analytic_config){1.3, 0.2, 0.7, 0.4};
       check_recursion(&a, way % 2 ? EP_NNGP : EP_NTK, &X, NULL, EP_DOUBLE, STEP);
       ep_mat_free(&X);
     }
@@ -137,7 +138,7 @@ static void against_recursion(void **state) {
         ep_analytic a = model(all[k], strcmp(all[k], "exp") == 0 ? 1 : depth);
         if (way & 1) {
           a.input_scale = 1 / sqrt(5);
-          a.config = (ep_analytic_config){1.3, 0.2, 0.7};
+          a.config = (ep_analytic_config){1.3, 0.2, 0.7, 0.4};
         }
         check_recursion(&a, way & 2 ? EP_NTK : EP_NNGP, &X, NULL, EP_DOUBLE, 1);
         check_recursion(&a, way & 2 ? EP_NTK : EP_NNGP, &X, &Y, way & 1 ? EP_SINGLE : EP_DOUBLE, 1);
@@ -276,7 +277,7 @@ static void positive_definite(void **state) {
         if (strcmp(all[k], "exp") == 0) continue;
         if (lengths && strcmp(all[k], "monomial:3") == 0) continue;
         ep_analytic a = model(all[k], depth);
-        if (bias) a.config = (ep_analytic_config){2, 0.1, 1};
+        if (bias) a.config = (ep_analytic_config){2, 0.1, 1, 0};
         ep_mat K = kernel(&a, (ep_analytic_kind)kind, &X), F = matrix(EP_SINGLE, HARD, HARD);
         ep_mat copy = matrix(EP_DOUBLE, HARD, HARD);
         ep_mat_copy(&copy, &K);

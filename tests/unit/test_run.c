@@ -138,7 +138,8 @@ static ep_status kernel(ep_run *run, job *j, const ep_mat *X) {
   ep_status st = ep_net_start(&net, &config, D, (uint64_t)j->kind, X->prec);
   if (!st && j->kind % 2 == 0) st = ep_ntk_empirical(&j->out, &net, X, NULL, EP_TRACE, 1e9);
   if (!st && j->kind % 2) {
-    const ep_analytic a = {net.shape.phi, 3, 1, {1, 0, 1}};
+    const ep_analytic a = {
+        .phi = net.shape.phi, .depth = 3, .input_scale = 1, .config = {1, 0, 1, 0}};
     st = ep_analytic_kernel(&j->out, &a, EP_NTK, X, NULL);
   }
   ep_net_free(&net);

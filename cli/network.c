@@ -1,0 +1,93 @@
+/* The network of a file and what the command line says of it: flags win, then what the file says, then the defaults; a flag
+ * that the weights contradict is refused. */
+#include "commands.h"
+
+#include <string.h>
+
+static bool given(int argc, char **argv, const char *field) {
+  char name[64], flag[72];
+  ep_options_flag(name, field);
+  const int n = snprintf(flag, sizeof flag, "--%s", name);
+  for (int i = 1; i < argc; i++)
+    if (strncmp(argv[i], flag, (size_t)n) == 0 && (argv[i][n] == '\0' || argv[i][n] == '='))
+      return true;
+  return false;
+}
+
+/* a width or a number of layers or outputs that was given, against the file's */
+static ep_status check_flag(int argc, char **argv, const char *field, long value, ptrdiff_t held,
+                            const char *path) {
+  EP_CHECK(!given(argc, argv, field) || value == held, EP_ERR_ARG,
+           "--%s %ld does not go with %s, whose network has %td; leave it out", field, value, path,
+           held);
+  return EP_OK;
+}
+
+static ep_status check_shape(const ep_net_config *net, int argc, char **argv) {
+  ep_net_shape file, flags;
+  EP_TRY(ep_net_file_shape(&file, net->init));
+  EP_TRY(check_flag(argc, argv, "depth", net->depth, file.depth, net->init));
+  EP_TRY(check_flag(argc, argv, "outputs", net->outputs, file.outputs, net->init));
+  for (int l = 0; l < file.depth; l++)
+    EP_TRY(check_flag(argc, argv, "width", net->width, ep_net_width(&file, l), net->init));
+  if (!net->layers[0]) return EP_OK;
+  EP_TRY(ep_net_shape_of(&flags, net, NULL, file.inputs));
+  bool same = flags.depth == file.depth;
+  for (int l = 0; same && l < file.depth; l++)
+    same = ep_net_width(&flags, l) == ep_net_width(&file, l);
+  EP_CHECK(same, EP_ERR_ARG, "--layers %s does not go with %s, whose layers have other widths",
+           net->layers, net->init);
+  return EP_OK;
+}
+
+/* fields of the table that the file's settings have and the command line does not */
+static ep_status take(const ep_option *table, void *config, const json_t *from, int argc,
+                      char **argv) {
+  for (const ep_option *row = table; row->name; row++) {
+    const json_t *value = json_object_get(from, row->name);
+    if (!value || given(argc, argv, row->name) || strcmp(row->name, "init") == 0) continue;
+    json_t *one = json_pack("{s:O}", row->name, value);
+    EP_CHECK(one, EP_ERR_NOMEM, "no memory for the settings of a network");
+    const ep_status st = ep_options_from_json(table, config, one);
+    json_decref(one);
+    EP_TRY(st);
+  }
+  return EP_OK;
+}
+
+ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int argc, char **argv) {
+  ep_npz *file;
+  char *text = NULL;
+  if (!net->init[0]) return EP_OK;
+  EP_TRY(check_shape(net, argc, argv));
+  EP_TRY(ep_npz_open(&file, net->init));
+  ep_status st = ep_npz_has(file, "config") ? ep_npz_get_text(&text, file, "config") : EP_OK;
+  ep_npz_close(file);
+  EP_TRY(st);
+  json_t *config = text ? json_loads(text, 0, NULL) : NULL;
+  if (text) ep_npz_text_free(text);
+  st = take(ep_net_options, net, config, argc, argv);
+  /* before 0.2 the variances were those of analytic kernels alone */
+  if (!st && json_object_get(config, "parametrisation"))
+    st = take(ep_analytic_options, variances, config, argc, argv);
+  json_decref(config);
+  return st;
+}
+
+ep_status network_flags(ep_net *net, const ep_net_config *config,
+                        const ep_analytic_config *variances, int argc, char **argv) {
+  ep_net_shape flags, *s = &net->shape;
+  EP_TRY(ep_net_shape_of(&flags, config, variances, s->inputs));
+  if (given(argc, argv, "activation")) {
+    s->phi = flags.phi;
+    memset(s->phis, 0, sizeof s->phis);
+  }
+  if (config->layers[0]) memcpy(s->phis, flags.phis, sizeof s->phis);
+  if (config->input_scale) s->input_scale = flags.input_scale;
+  if (given(argc, argv, "parametrisation")) s->standard = flags.standard;
+  if (given(argc, argv, "weight_variance")) s->weight_variance = flags.weight_variance;
+  if (given(argc, argv, "last_variance")) s->last_variance = flags.last_variance;
+  if (given(argc, argv, "bias_variance")) s->bias_variance = flags.bias_variance;
+  if (given(argc, argv, "last_bias_variance")) s->last_bias_variance = flags.last_bias_variance;
+  return EP_OK;
+}
