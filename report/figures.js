@@ -13,6 +13,7 @@ const DASHES = [
   [1, 4],
 ];
 const FEW = 40; // points of a line that are marked one by one
+const BARS = 12; // points of a line whose ranges are bars; of longer ones they are a band
 
 // Colours that stay apart for the colour-blind; the page has its own of the same meaning for light and dark.
 export const PAPER = {
@@ -169,15 +170,25 @@ function lineLayers(figure, drawn, x, y, theme, width) {
     order = { field: 'order', type: 'quantitative' };
   const fit = (words) => Math.max(1, Math.floor(width / Math.max(...legendWidths(words))));
   const several = measured.length + theory.length > 1;
-  const legend = several ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } : null; // as high as the dashes
+  const legend = several
+    ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } // as high as the dashes
+    : null;
   const color = colour('series', measured, theme, legend);
   const floor = (r) => (shown(r.low, figure.y) ? r.low : y.scale.domain[0]); // a bar that leaves a log axis below
   const bars = solid.filter((r) => r.low !== null && shown(r.high, figure.y)).map((r) => ({ ...r, low: floor(r) }));
+  const long = new Set(figure.series.filter((s) => s.x.length > BARS).map((s) => s.name));
+  const paint = (name) => theme.colours[measured.indexOf(name) % theme.colours.length];
+  const range = { x: place.x, y: { field: 'low', ...y }, y2: { field: 'high' }, color };
   return [
     ...layer(
       solid,
       { type: 'line', strokeWidth: 2, invalid: 'break-paths-filter-domains' },
       { ...place, order, color },
+    ),
+    ...layer(
+      bars.filter((r) => long.has(r.series)).map((r) => ({ ...r, paint: paint(r.series) })),
+      { type: 'area', fillOpacity: 0.15, opacity: 1 },
+      { ...range, color: { field: 'paint', type: 'nominal', scale: null } }, // no place in the legend
     ),
     ...layer(
       dashed,
@@ -194,14 +205,9 @@ function lineLayers(figure, drawn, x, y, theme, width) {
       },
     ),
     ...layer(
-      bars,
+      bars.filter((r) => !long.has(r.series)),
       { type: 'errorbar', opacity: 1, ticks: { size: 8 }, thickness: 1.5 },
-      {
-        x: place.x,
-        y: { field: 'low', ...y },
-        y2: { field: 'high' },
-        color,
-      },
+      range,
     ),
     ...layer(
       solid.filter((r) => r.y !== null).map((r) => ({ ...r, many: many.has(r.series) })),

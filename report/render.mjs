@@ -8,7 +8,7 @@ const [page, ...files] = process.argv.slice(1);
 
 // rsvg-convert draws every mark with an opacity on a canvas of its own, 40 s for a scatter plot: fill and stroke take it.
 function png(svg) {
-  const input = svg.replace(/ opacity="([^"]*)"/g, ' fill-opacity="$1" stroke-opacity="$1"');
+  const input = svg.replaceAll(' opacity="1"', '').replace(/ opacity="([^"]*)"/g, ' fill-opacity="$1" stroke-opacity="$1"');
   const done = spawnSync('rsvg-convert', ['--zoom=2', '--background-color=white'], { input, maxBuffer: 2 ** 28 });
   if (done.status !== 0) throw done.error || new Error(done.stderr.toString().trim());
   return done.stdout;

@@ -20,7 +20,8 @@ typedef struct {
   long outputs, depth;
   double rate, tolerance;
   double rate_of_width; /* > 0: the rate is this times M */
-  long patience, track_every;
+  long patience, track_every,
+      track_points; /* looks: every 25th part; 20 points, more at larger sizes */
 } wide_setting;
 /* The control of what falls with width because training has got less far: a rate that grows with M, from that of the least
  * width, so that rate x t / M is the same at all of them. */
@@ -70,20 +71,19 @@ ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, cons
 #define WIDE_EXPONENT "exponent in width is at most -0.4 with its 95 % interval below 0"
 /* The criterion of most: exponent at most -0.4, all of its 95 % interval below 0. */
 bool wide_falls(const ep_power_law *law);
-/* Sweeps one quantity over the widths: its law as NAME.., its figure; falls: surely, from the least to the largest. */
-typedef struct {
-  const char *name, *title, *alt, *y;
-} wide_words;
-ep_status wide_law_check(ep_power_law *law, bool *falls, ep_claim_result *r,
-                         const wide_words *words, wide_measure *measure, const wide_setting *s,
-                         const wide_size *z, const ep_run_config *run);
 /* A figure against width, with dashed M^-1/2 through its first point. */
 ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
                             const char *title, const char *alt, const char *y);
 ep_status wide_slope(json_t *figure, const char *panel, const claim_curve *c);
-/* A column of the history over time, `scale` times; name "M = 100". */
-ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
-                         double scale);
+/* A column of the history over time, mean and deviation over the seeds: a line "M = 100" once the last of them is there. */
+typedef struct {
+  json_t *figure;
+  const char *column, *panel;
+  int seeds, seen;
+  claim_curve c;
+  ep_work work;
+} wide_times;
+ep_status wide_times_add(wide_times *t, const wide_fit *f, double scale);
 const char *wide_images(ep_claim_size size); /* digits, or the papers' mnist */
 /* Notes of what was run: sizes, rate, seeds, and what is the same in all of them. */
 ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z);

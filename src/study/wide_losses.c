@@ -81,7 +81,8 @@ static ep_status one_loss(verdict *v, ep_claim_result *r, ep_work *work, json_t 
                           .pairs = c->pairs,
                           .rate = c->rate,
                           .track = "ntk",
-                          .track_every = 1};
+                          .track_every = z->epochs > 400 ? 2 : 1,
+                          .track_points = 20};
   claim_curve q[QUANTITIES];
   ep_power_law half;
   char name[96];
@@ -125,12 +126,12 @@ static ep_status losses(ep_claim_result *r, ep_work *work, const wide_size *z, c
       "stays if its " WIDE_EXPONENT
       ", no run is lost and the last quarter of the epochs brings less than a tenth of the fall. "
       "Temperature 0.5, weights of Barlow Twins and VICReg as the program has them."));
-  return wide_say(r, &(wide_setting){.data = images, .rate = 1}, z);
+  return wide_say(r, &(wide_setting){.data = images, .rate = 1, .track_points = 20}, z);
 }
 
 ep_status wide_open_losses(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const wide_size sizes[] = {{30, 400, 3, 4, {50, 100, 200, 400}},
-                                    {100, 1000, 5, 4, {100, 200, 400, 800}},
+                                    {100, 600, 3, 4, {100, 200, 400, 800}},
                                     {1000, 1000, 5, 5, {100, 300, 1000, 3000, 10000}}};
   ep_work work = {0};
   const ep_status st = losses(r, &work, &sizes[size], wide_images(size), run);

@@ -41,6 +41,7 @@ static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long 
   if (s->patience) u->fit.patience = s->patience;
   u->fit.tolerance = s->tolerance;
   u->fit.epochs = z->epochs;
+  u->fit.track_points = s->track_points ? s->track_points : z->anchors < 100 ? 20 : 50;
   u->fit.track_every = s->track_every ? s->track_every : z->epochs > 25 ? z->epochs / 25 : 1;
 }
 
@@ -243,27 +244,53 @@ ep_status wide_slope(json_t *figure, const char *panel, const claim_curve *c) {
                                             .dashed = true});
 }
 
-ep_status wide_time_line(json_t *figure, const wide_fit *f, const char *column, const char *panel,
-                         double scale) {
-  const ep_history *h = &f->info.history;
-  const int c = column_of(h, column);
-  const long every = f->setup->fit.track_every;
-  char name[64];
-  double *x, *y;
-  ptrdiff_t n = 0;
+/* mean and deviation of what is finite */
+static ep_status draw_times(const wide_times *t, const char *name) {
+  const claim_curve *c = &t->c;
   ep_work work = {0};
-  ep_status st = ep_work_get(&work, &x, h->rows, sizeof *x);
-  if (!st) st = ep_work_get(&work, &y, h->rows, sizeof *y);
-  for (ptrdiff_t row = 1; !st && c < h->columns && row < h->rows; row++) {
-    if (row % every != 0 && row != h->rows - 1) continue; /* between two looks */
-    x[n] = h->value[row * h->columns];
-    y[n++] = scale * h->value[row * h->columns + c];
+  double *y[3];
+  ep_status st = EP_OK;
+  for (int k = 0; !st && k < 3; k++) st = ep_work_get(&work, &y[k], c->count, sizeof **y);
+  for (ptrdiff_t i = 0; !st && i < c->count; i++) {
+    double n = 0, sum = 0, square = 0;
+    for (int k = 0; k < c->runs; k++) {
+      const double v = *claim_at(c, i, k);
+      if (isfinite(v)) n++, sum += v, square += v * v;
+    }
+    const double mean = sum / n, deviation = sqrt(fmax(square / n - mean * mean, 0));
+    y[0][i] = mean, y[1][i] = mean - deviation, y[2][i] = mean + deviation;
+  }
+  if (!st)
+    st = ep_figure_add(t->figure, &(ep_series){.name = name,
+                                               .panel = t->panel,
+                                               .count = c->count,
+                                               .x = c->x,
+                                               .y = y[0],
+                                               .low = c->runs > 1 ? y[1] : NULL,
+                                               .high = c->runs > 1 ? y[2] : NULL});
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status wide_times_add(wide_times *t, const wide_fit *f, double scale) {
+  const long every = f->setup->fit.track_every, looks = f->setup->fit.epochs / every;
+  const ep_history *h = &f->info.history;
+  char name[64];
+  ep_status st = EP_OK;
+  if (looks == 0) return EP_OK;
+  if (t->seen == 0) st = claim_curve_new(&t->c, &t->work, looks, t->seeds);
+  for (long i = 0; !st && i < looks; i++) {
+    const ptrdiff_t row = (i + 1) * every;
+    t->c.x[i] = (double)row;
+    *claim_at(&t->c, i, t->seen) =
+        row < h->rows ? scale * wide_history(&f->info, t->column, row) : NAN;
   }
   snprintf(name, sizeof name, "M = %ld", f->setup->net.width);
-  if (!st && n > 0)
-    st = ep_figure_add(figure,
-                       &(ep_series){.name = name, .panel = panel, .count = n, .x = x, .y = y});
-  ep_work_free(&work);
+  if (!st && ++t->seen < t->seeds) return EP_OK;
+  if (!st) st = draw_times(t, name);
+  ep_work_free(&t->work);
+  t->work = (ep_work){0};
+  t->seen = 0;
   return st;
 }
 
@@ -286,40 +313,20 @@ ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z
         ep_claim_note(r,
                       "Descent on W along the Grassmannian (QR retraction), on V as it is; C with "
                       "the cosine's norms inside."));
-  return ep_claim_note(r,
-                       "Points on the unit sphere, delta 0.01, N(0, 1) weights, first layer not "
-                       "scaled; kernels at 20 points, all outputs.");
-}
-
-/* ---- one quantity over widths: its law and its figure */
-
-static ep_status law_of(ep_power_law *law, bool *falls, ep_claim_result *r, ep_work *work,
-                        const wide_words *words, wide_measure *measure, const wide_setting *s,
-                        const wide_size *z, const ep_run_config *run) {
-  claim_curve c;
-  json_t *figure;
-  EP_TRY(wide_sweep(&c, 1, work, s, z, measure, NULL, run));
-  EP_TRY(wide_law(law, r, words->name, &c));
-  EP_TRY(wide_width_figure(&figure, r, words->name, words->title, words->alt, words->y));
-  EP_TRY(claim_draw(figure, "measured", NULL, &c, false));
-  *falls = law->high < 0 && claim_median(&c, c.count - 1) < claim_median(&c, 0);
-  return wide_slope(figure, NULL, &c);
-}
-
-ep_status wide_law_check(ep_power_law *law, bool *falls, ep_claim_result *r,
-                         const wide_words *words, wide_measure *measure, const wide_setting *s,
-                         const wide_size *z, const ep_run_config *run) {
-  ep_work work = {0};
-  const ep_status st = law_of(law, falls, r, &work, words, measure, s, z, run);
-  ep_work_free(&work);
-  return st;
+  snprintf(
+      text, sizeof text,
+      "Points on the unit sphere, delta 0.01, N(0, 1) weights, first layer not scaled; kernels "
+      "at %d points, all outputs.",
+      s->track_points    ? (int)s->track_points
+      : z->anchors < 100 ? 20
+                         : 50);
+  return ep_claim_note(r, text);
 }
 
 /* ---- drift of a column of the history */
 
 typedef struct {
-  const char *column, *panel;
-  json_t *time;
+  wide_times time;
   int diverged;
 } following;
 
@@ -339,10 +346,11 @@ static double over_time(const ep_fit_info *info, const char *column) {
 
 static ep_status measure_drift(double *out, wide_fit *f, bool first_seed, void *user) {
   following *g = user;
-  out[0] = wide_diverged(f) ? NAN : wide_history(&f->info, g->column, -1);
-  out[1] = over_time(&f->info, g->column);
+  (void)first_seed;
+  out[0] = wide_diverged(f) ? NAN : wide_history(&f->info, g->time.column, -1);
+  out[1] = over_time(&f->info, g->time.column);
   g->diverged += wide_diverged(f);
-  return first_seed ? wide_time_line(g->time, f, g->column, g->panel, 1) : EP_OK;
+  return wide_times_add(&g->time, f, 1);
 }
 
 /* the figure of that name, made the first time it is asked for: several sweeps are its panels */
@@ -364,18 +372,22 @@ static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const
   claim_curve c[2];
   json_t *figure;
   char name[64];
-  following g = {.column = column, .panel = *prefix ? prefix : NULL};
+  const char *panel = *prefix ? prefix : NULL;
+  following g = {.time = {.column = column, .panel = panel, .seeds = z->seeds}};
   const char *quantity = strcmp(column, "ntk_max") == 0 ? "largest change of K" : "|C(t) - C(0)|_F";
-  EP_TRY(shared_figure(&g.time, r, "time", "Drift over time",
-                       "How far it has moved after so many epochs, a line a width, first seed.",
+  EP_TRY(shared_figure(&g.time.figure, r, "time", "Drift over time",
+                       "How far it has moved after so many epochs, a line a width, mean and "
+                       "deviation over the seeds.",
                        (ep_axis){"epoch", true}, (ep_axis){quantity, true}));
-  EP_TRY(wide_sweep(c, 2, work, s, z, measure_drift, &g, run));
+  const ep_status swept = wide_sweep(c, 2, work, s, z, measure_drift, &g, run);
+  ep_work_free(&g.time.work);
+  EP_TRY(swept);
   EP_TRY(shared_figure(&figure, r, "width", "Drift against width",
                        "Drift at the end of training for each width, with the range over seeds, "
                        "beside a slope of -1/2.",
                        (ep_axis){"width M", true}, (ep_axis){quantity, true}));
-  EP_TRY(claim_draw(figure, "measured", g.panel, &c[0], false));
-  EP_TRY(wide_slope(figure, g.panel, &c[0]));
+  EP_TRY(claim_draw(figure, "measured", panel, &c[0], false));
+  EP_TRY(wide_slope(figure, panel, &c[0]));
   snprintf(name, sizeof name, "%s%sdrift", prefix, *prefix ? "_" : "");
   EP_TRY(wide_law(&out->width, r, name, &c[0]));
   out->time = claim_worst(&c[1], 0);
