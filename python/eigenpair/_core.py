@@ -68,18 +68,10 @@ def _error(status: int, message: str) -> BaseException:
     return ValueError(message)
 
 
-class CallError(Exception):
-    """A status of the library, on its way from the thread that worked."""
-
-    def __init__(self, status: int, message: str):
-        super().__init__(message)
-        self.status, self.message = status, message
-
-
 def check(status: int) -> None:
-    """Within work (see `work`): raises what the library says."""
+    """Raises what the library says; in the thread that called it."""
     if status:
-        raise CallError(status, text_of(lib.ep_last_error()))
+        raise _error(status, text_of(lib.ep_last_error()))
 
 
 # ---- runs
@@ -164,11 +156,8 @@ def work(function: Callable[[Any], Any], config: Any = None, verbose: bool = Fal
             lib.ep_run_free(run[0])
 
     interrupted = _wait(body, stop)
-    error = outcome.get("error")
-    if isinstance(error, CallError):
-        raise _error(error.status, error.message) from None
-    if error is not None:
-        raise error
+    if "error" in outcome:
+        raise outcome["error"]
     if interrupted is not None:  # it was done before it could stop
         raise interrupted
     return outcome["value"]
@@ -266,16 +255,6 @@ def keep(pointer: Any, *owners: Any) -> Any:
     """`pointer`, with what it points to kept alive as long as it is."""
     _kept[pointer] = owners
     return pointer
-
-
-def array_of(mat: Any) -> np.ndarray:
-    """A copy of what an ep_mat holds."""
-    kind = np.float32 if mat.prec == lib.EP_SINGLE else np.float64
-    if mat.rows == 0 or mat.cols == 0:
-        return np.zeros((mat.rows, mat.cols), kind)
-    size = np.dtype(kind).itemsize
-    raw = np.frombuffer(ffi.buffer(mat.data, mat.rows * mat.ld * size - (mat.ld - mat.cols) * size), kind)
-    return np.array(np.lib.stride_tricks.as_strided(raw, (mat.rows, mat.cols), (mat.ld * size, size)))
 
 
 def json_of(pointer: Any) -> Any:

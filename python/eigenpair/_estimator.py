@@ -3,13 +3,14 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any, Optional
+from typing import Any
 
 import numpy as np
 
 from eigenpair import _core, _options
 from eigenpair._core import array, check, ffi, finite, json_of, lib, points, text_of, work
 from eigenpair._model import Model, load, run_config
+from eigenpair._network import model_of
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -72,6 +73,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     >>> Z.shape
     (60, 3)
     """
+    n_features_in_: int
 
     def __init__(self, **options: Any):
         TABLE.check_names(options, type(self).__name__)
@@ -136,7 +138,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         lib.ep_setup_default(setup)
         values = {name: getattr(self, name) for name in TABLE.rows}
         values["random_state"] = self._seed
-        values["precision"] = self.precision or ("double" if dtype == np.float64 else "single")
+        values["precision"] = "double" if self._dtype(dtype) == np.float64 else "single"
         if not isinstance(self.init, (str, os.PathLike)):
             values["init"] = ""
         for _, table, config in _groups(setup):
@@ -145,6 +147,13 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                     check(_options.set_option(table, config, option, values[option.name]))
         setup.files.out = b""
         return setup
+
+    def _dtype(self, given: np.dtype) -> np.dtype:
+        """In which the work is done: of `precision`, or of the data."""
+        names = {"single": np.float32, "double": np.float64, None: np.float64 if given == np.float64 else np.float32}
+        if self.precision not in names:
+            raise ValueError(f"precision {self.precision!r} is not known; choose one of: single, double")
+        return np.dtype(names[self.precision])
 
     def _draw_seed(self) -> int:
         """random_state as scikit-learn has it: a number, None (another one each time), or a RandomState."""
@@ -168,25 +177,23 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._seed = self._draw_seed()
         options = {n: getattr(self, n) for n in ("threads", "memory")}
         found: dict[str, Any] = {}
+        start = None
+        if self.init is not None and not isinstance(self.init, (str, os.PathLike)):
+            start = model_of(self.init, self._dtype(x.dtype), str(self.activation))
 
         def body(run: Any) -> None:
             setup = self._setup(x.dtype)
             rows, info, model = ffi.new("ep_points *"), ffi.new("ep_fit_info *"), ffi.new("ep_model **")
-            lent = ffi.new("ep_fit_lent *")
-            start = None if isinstance(self.init, (str, os.PathLike)) else _start(self.init, setup)
-            if start is not None:
-                lent.start = start
+            lent = ffi.new("ep_fit_lent *", {"start": start.net if start is not None else ffi.NULL})
             check(make_points(array(x), setup, self._default_pairs(setup), rows))
             try:
                 check(lib.ep_fit_from(run, model, info, rows, setup, lent))
-                dtype = np.float64 if text_of(setup.run.precision) == "double" else np.float32
-                found.update(_facts(info), model=Model(model[0], dtype))
+                found.update(_facts(info), model=Model(model[0], self._dtype(x.dtype)))
             finally:
                 lib.ep_fit_info_free(info)
                 lib.ep_points_free(rows)
 
-        config = work(lambda run: run_config(options))
-        work(body, config, self.verbose)
+        work(body, run_config(options), self.verbose)
         self._keep(found)
         return self
 
@@ -312,15 +319,6 @@ def _several(given: Any, name: str, first: np.ndarray) -> list[np.ndarray]:
             raise ValueError(f"{name} has shape {x.shape}, but anchors {first.shape}: pairs are row by row")
         out.append(np.ascontiguousarray(x.astype(first.dtype, copy=False)))
     return out
-
-
-def _start(init: Any, setup: Any) -> Optional[Any]:
-    """Weights to begin from: None, a Model, or arrays; an ep_net *, kept alive by what it is."""
-    from eigenpair._network import network_of
-    if init is None:
-        return None
-    dtype = np.float64 if text_of(setup.run.precision) == "double" else np.float32
-    return network_of(init, dtype, activation=text_of(setup.net.activation))
 
 
 def _facts(info: Any) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy as np
 
-from eigenpair._core import array_of, check, ffi, finite, json_of, lib, matrix, points, text_of, work
+from eigenpair._core import check, ffi, finite, json_of, lib, matrix, points, text_of, work
 from eigenpair._options import fill
 
 
@@ -133,11 +133,7 @@ class Model:
         return {"bytes": self.to_bytes(), "dtype": self.dtype.name}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
-            path = os.path.join(folder, "model.npz")
-            with open(path, "wb") as file:
-                file.write(state["bytes"])
-            self.__init__(_read(path, state["dtype"]), state["dtype"])  # type: ignore[misc]
+        self.__dict__.update(_from_bytes(state["bytes"], state["dtype"]).__dict__)
 
     # ---- the network in it
 
@@ -148,14 +144,14 @@ class Model:
         return net if net else None
 
     def weights(self) -> dict[str, np.ndarray]:
-        """V (or V1, V2, ..) and W of its network, copies."""
-        net = self.net
-        if net is None:
+        """V (or V1, V2, ..), W and, where it has them, biases of its network; copies."""
+        if self.net is None:
             raise ValueError("this model holds no network")
-        depth = net.shape.depth
-        out = {"V" if depth == 1 else f"V{i + 1}": array_of(net.V[i]) for i in range(depth)}
-        out["W"] = array_of(net.W)
-        return out
+        return {n: a for n, a in self.arrays().items() if n[0] in "VWbc" and n != "config"}
+
+    def astype(self, dtype: Any) -> "Model":
+        """The same model in another precision."""
+        return _from_bytes(self.to_bytes(), dtype)
 
 
 def _read(path: Any, dtype: Any) -> Any:
@@ -165,6 +161,14 @@ def _read(path: Any, dtype: Any) -> Any:
     name = os.fsencode(path)
     work(lambda run: check(lib.ep_model_load(out, name, precision)))
     return out[0]
+
+
+def _from_bytes(data: bytes, dtype: Any) -> Model:
+    with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
+        path = os.path.join(folder, "model.npz")
+        with open(path, "wb") as file:
+            file.write(data)
+        return Model(_read(path, dtype), dtype)
 
 
 def _stored(path: Any) -> str:

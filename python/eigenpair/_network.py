@@ -1,76 +1,92 @@
-"""Networks as the library has them, from weights in arrays, from models, from PyTorch."""
+"""Networks as the library has them, from weights in arrays, from models, from PyTorch. Arrays become a network by way of the
+file that `numpy.savez` would write: what stands in such a file is the contract, not the library's structs."""
 from __future__ import annotations
 
+import json
 import os
+import tempfile
 from typing import Any
 
 import numpy as np
 
-from eigenpair._core import as_numpy, check, ffi, finite, keep, lib
+from eigenpair._core import as_numpy, finite, lib
 from eigenpair._model import Model, load
+from eigenpair._options import read_table
+
+SETTINGS = {"activation", "input_scale", "parametrisation", "layers", "config"}
 
 
-def _own(shape: Any, dtype: Any) -> Any:
-    """A network of zeros; freed with the pointer."""
-    net = ffi.gc(ffi.new("ep_net *"), lib.ep_net_free)
-    check(lib.ep_net_new(net, shape, lib.EP_SINGLE if dtype == np.float32 else lib.EP_DOUBLE))
-    return net
+def _net_options() -> set[str]:
+    return {o.field for o in read_table(lib.ep_net_options)}
 
 
-def _fill(mat: Any, values: np.ndarray) -> None:
-    kind = np.float32 if mat.prec == lib.EP_SINGLE else np.float64
-    raw = np.frombuffer(ffi.buffer(mat.data, mat.rows * mat.cols * np.dtype(kind).itemsize), kind)
-    raw.reshape(mat.rows, mat.cols)[:] = values
+def has_biases() -> bool:
+    """Does this library know biases, unequal widths, an activation a layer, the standard parametrisation?"""
+    return "parametrisation" in _net_options()
 
 
-def _layers(weights: dict[str, Any]) -> list[np.ndarray]:
-    """V (or V1, V2, ..) of a dictionary, as matrices."""
-    names = ["V"] if "V" in weights else [f"V{i + 1}" for i in range(sum(k[0] == "V" for k in weights))]
-    for name in [*names, "W"]:
-        if name not in weights:
+def _names(weights: dict[str, Any]) -> list[str]:
+    """V (or V1, V2, ..), W, and biases b (or b1, b2, ..), c where they are."""
+    depth = 1 if "V" in weights else sum(n[0] == "V" and n[1:].isdigit() for n in weights)
+    layers = ["V"] if "V" in weights else [f"V{i + 1}" for i in range(depth)]
+    for name in [*layers, "W"]:
+        if name not in weights or not layers:
             raise ValueError(f"a network has V (or V1, V2, ..) and W; {name} is not there")
-    return [finite(np.asarray(as_numpy(weights[n], n)), n) for n in names]
-
-
-def from_arrays(weights: dict[str, Any], dtype: Any, activation: str = "relu", input_scale: float = 1.0) -> Any:
-    """{"V": (M, D), "W": (M, Z)}, or V1 (M, D), V2.. (M, M), W -> ep_net *. Within `work`."""
-    V, W = _layers(weights), finite(np.asarray(as_numpy(weights["W"], "W")), "W")
-    extra = set(weights) - {"V", "W", "config", "activation", "input_scale"} - {f"V{i + 1}" for i in range(len(V))}
+    biases = ["b"] if "V" in weights else [f"b{i + 1}" for i in range(depth)]
+    known = [*layers, "W", *biases, "c"]
+    extra = set(weights) - set(known) - SETTINGS
     if extra:
-        raise ValueError(f"this version of the library knows no {', '.join(sorted(extra))} of a network")
-    if any(v.ndim != 2 for v in V) or W.ndim != 2:
-        raise ValueError("V and W are matrices")
-    M = len(W)
-    for i, v in enumerate(V):
-        if v.shape[0] != M or (i and v.shape[1] != M):
-            raise ValueError(f"layer {i + 1} has shape {v.shape}, but W {W.shape}: hidden layers have one width M")
-    shape = ffi.new("ep_net_shape *", {"inputs": V[0].shape[1], "width": M, "outputs": W.shape[1], "depth": len(V),
-                                       "input_scale": input_scale})
-    check(lib.ep_activation_parse(ffi.addressof(shape, "phi"), activation.encode()))
-    net = _own(shape, dtype)
-    for i, v in enumerate(V):
-        _fill(net.V[i], v)
-    _fill(net.W, W)
-    return net
+        raise ValueError(f"a network has no {', '.join(sorted(extra))}: it has V (or V1, V2, ..), W, b (or b1, ..), c")
+    return [n for n in known if n in weights]
 
 
-def network_of(net: Any, dtype: Any, activation: str = "relu") -> Any:
-    """An ep_net * in this precision of whatever a user calls a network: a Model, a fitted estimator, arrays, a file, a
-    torch.nn.Sequential. Within `work`."""
-    if isinstance(net, (str, os.PathLike)):
-        net = load(net, dtype)
+def _check_shapes(arrays: dict[str, np.ndarray]) -> None:
+    layers = [arrays[n] for n in arrays if n[0] == "V"]
+    for name, a in arrays.items():
+        if a.ndim != (1 if name[0] in "bc" else 2):
+            raise ValueError(f"{name} has shape {a.shape}: V and W are matrices, b and c vectors")
+    for i, (v, after) in enumerate(zip(layers, [*layers[1:], arrays["W"].T])):
+        if after.shape[1] != len(v):
+            raise ValueError(f"layer {i + 1} has {len(v)} units, but the next one takes {after.shape[1]}")
+    if not has_biases():
+        if any(n[0] in "bc" for n in arrays):
+            raise NotImplementedError("this version of the library knows no biases of a network")
+        if len({len(v) for v in layers}) > 1:
+            raise NotImplementedError("hidden layers have one width in this version of the library")
+
+
+def from_arrays(weights: dict[str, Any], dtype: Any, activation: str = "relu") -> Model:
+    """{"V": (M, D), "W": (M, Z)}, deeper V1 (M1, D), V2 (M2, M1), .., W; biases b or b1.., c; and, if wished, "activation",
+    "input_scale", "parametrisation", "layers" -> Model."""
+    names = _names(weights)
+    arrays = {n: np.ascontiguousarray(finite(np.asarray(as_numpy(weights[n], n), dtype=dtype), n)) for n in names}
+    _check_shapes(arrays)
+    config: dict[str, Any] = {"activation": activation,
+                              "precision": "single" if np.dtype(dtype) == np.float32 else "double"}
+    config.update({k: weights[k] for k in SETTINGS - {"config"} if k in weights})
+    if "parametrisation" in config and not has_biases():
+        raise NotImplementedError("this version of the library knows the NTK parametrisation only")
+    with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
+        path = os.path.join(folder, "weights.npz")
+        np.savez(path, config=np.array(json.dumps(config)), **arrays)
+        return load(path, dtype)
+
+
+def model_of(net: Any, dtype: Any, activation: str = "relu") -> Model:
+    """A Model in this precision of whatever a user calls a network: a Model, a fitted estimator, arrays, a file, a
+    torch.nn.Sequential."""
     if hasattr(net, "model_"):
         net = net.model_
-    if isinstance(net, Model):
-        own = net.net
-        if own is None:
-            raise ValueError("this model holds no network")
-        if net.dtype == dtype:
-            return keep(ffi.new("ep_net *", own[0]), net)
-        copy = _own(ffi.new("ep_net_shape *", own.shape), dtype)
-        lib.ep_mat_copy(ffi.addressof(copy, "theta"), ffi.addressof(own, "theta"))
-        return copy
     if isinstance(net, dict):
-        return from_arrays(net, dtype, net.get("activation", activation), net.get("input_scale", 1.0))
-    raise TypeError("a network is a fitted model, a model.npz, weights as {'V': .., 'W': ..} or a torch.nn.Sequential, "
-                    f"not {type(net).__name__}")
+        net = from_arrays(net, dtype, activation)
+    elif isinstance(net, (str, os.PathLike)):
+        net = load(net, dtype)
+    elif type(net).__module__.split(".")[0] == "torch" or hasattr(net, "named_parameters"):
+        from eigenpair._torch import from_torch
+        net = from_torch(net)
+    if not isinstance(net, Model):
+        raise TypeError("a network is a fitted model, a model.npz, weights as {'V': .., 'W': ..} or a torch.nn.Sequential, "
+                        f"not {type(net).__name__}")
+    if net.net is None:
+        raise ValueError("this model holds no network")
+    return net if net.dtype == np.dtype(dtype) else net.astype(dtype)

@@ -110,7 +110,7 @@ def test_sparse(X):
     (dict(pairs="positives", views=3), "pairs or views, not both"),
     (dict(method="whitened", pairs="triplet"), "views R or pairs positives"),
     (dict(init={"V": np.zeros((3, 12))}), "W is not there"),
-    (dict(init={"V": np.zeros((3, 12)), "W": np.zeros((4, 2))}), "one width"),
+    (dict(init={"V": np.zeros((3, 12)), "W": np.zeros((4, 2))}), "layer 1 has 3 units, but the next one takes 4"),
     (dict(init={"V": np.zeros((3, 12)), "W": np.zeros((3, 2)), "q": 1}), "no q"),
     (dict(activation="leaky:x"), "leaky"),
     (dict(memory="1K"), "memory"),
