@@ -2,7 +2,8 @@
 JOBS ?= $(shell nproc)
 EP    = build/release/eigenpair
 
-.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python bench bench-peers bench-quality format check-format \
+.PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python test-python-peers bench bench-peers \
+        bench-quality format check-format \
         check-layers check fuzz docs clean
 
 all: build
@@ -12,7 +13,7 @@ help:
 	@echo "make test          set up, build, run all tests"
 	@echo "make build         the program at $(EP)"
 	@echo "make install       program, library, headers, pkg-config file, man pages (PREFIX=/usr/local)"
-	@echo "make python        the Python module: build/eigenpair-*.whl"
+	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
 	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2 --ablations')"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
@@ -72,6 +73,10 @@ install: build
 # the wheel build/eigenpair-*.whl, with Debian's packages alone
 python: build
 	@tools/wheel.sh build/release
+
+# the module beside the newest packages of PyPI, in an environment of its own
+test-python-peers: build
+	@tools/python_peers.sh build/release
 
 bench: build
 	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet

@@ -1,5 +1,6 @@
 """Builds the wheel: the C library (by CMake, unless EIGENPAIR_BUILD names a folder where it is built already), the extension
-by cffi, and both with the program in one package. `pip install .`, or without PyPI `pip wheel . --no-build-isolation --no-deps`."""
+by cffi, and both with the program in one package. `pip install .`, or with Debian alone
+`pip wheel . --no-build-isolation --no-deps`."""
 import os
 import pathlib
 import re

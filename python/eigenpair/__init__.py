@@ -13,21 +13,22 @@ from typing import TYPE_CHECKING, Any
 from eigenpair._core import ConvergenceWarning, NumericalError, lib, text_of
 
 if TYPE_CHECKING:
+    from eigenpair._data import data as data
     from eigenpair._estimator import Contrastive as Contrastive
     from eigenpair._export import to_numpy_source as to_numpy_source
     from eigenpair._export import to_onnx as to_onnx
-    from eigenpair._kernels import ntk as ntk
     from eigenpair._kernels import analytic_kernel as analytic_kernel
+    from eigenpair._kernels import ntk as ntk
     from eigenpair._model import Model as Model
     from eigenpair._model import load as load
-    from eigenpair._probe import probe as probe
     from eigenpair._probe import metrics as metrics
     from eigenpair._probe import neighbours as neighbours
+    from eigenpair._probe import probe as probe
     from eigenpair._program import compare as compare
-    from eigenpair._program import reproduce as reproduce
     from eigenpair._program import learnability as learnability
-    from eigenpair._program import optima as optima
     from eigenpair._program import linear_dynamics as linear_dynamics
+    from eigenpair._program import optima as optima
+    from eigenpair._program import reproduce as reproduce
     from eigenpair._torch import from_torch as from_torch
     from eigenpair._torch import to_torch as to_torch
 
@@ -36,10 +37,11 @@ __version__ = text_of(lib.ep_version())
 # what takes time to import is imported when it is asked for
 _WHERE = {
     "Contrastive": "_estimator",
-    "Model": "_model", "load": "_model",
+    "Model": "_model", "load": "_model", "data": "_data",
     "ntk": "_kernels", "analytic_kernel": "_kernels",
     "probe": "_probe", "metrics": "_probe", "neighbours": "_probe",
-    "compare": "_program", "reproduce": "_program", "learnability": "_program", "optima": "_program", "linear_dynamics": "_program",
+    "compare": "_program", "reproduce": "_program", "learnability": "_program",
+    "optima": "_program", "linear_dynamics": "_program",
     "from_torch": "_torch", "to_torch": "_torch",
     "to_numpy_source": "_export", "to_onnx": "_export",
 }

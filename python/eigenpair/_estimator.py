@@ -6,11 +6,11 @@ import os
 from typing import Any
 
 import numpy as np
-
 from eigenpair import _core, _options
 from eigenpair._core import array, check, ffi, finite, json_of, lib, points, text_of, work
 from eigenpair._model import Model, load, run_config
 from eigenpair._network import model_of
+from eigenpair._sums import Sums, of_sums
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -22,6 +22,8 @@ except ImportError:  # the estimator works without scikit-learn, alone
 # ---- options: those of a fit, but what a function call says in another way
 HIDDEN = {"data", "strict", "labels", "samples", "anchors", "positives", "negatives", "out", "history"}
 OWN = {"verbose": (False, "True: progress, by tqdm where it is installed.")}
+FOUND = ("model_", "loss_", "n_iter_", "status_", "history_", "numbers_", "explained_", "notes_", "eigenvalues_",
+         "components_")
 FIRST = ("method", "n_components", "width", "random_state")
 
 
@@ -54,6 +56,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     Attributes
     ----------
     model_ : Model
+    sums_ : of partial_fit, what the model is made of
     n_features_in_ : int
     loss_ : float, the last one (NaN where a method has none)
     n_iter_ : int, epochs done
@@ -74,6 +77,8 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     (60, 3)
     """
     n_features_in_: int
+    model_: Model
+    sums_: Sums
 
     def __init__(self, **options: Any):
         TABLE.check_names(options, type(self).__name__)
@@ -97,13 +102,66 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         x = finite(points(X, least=2))
         self._note_features(X, x, reset=True)
-        if groups is None:
-            return self._fit(x, lambda a, s, default, out: lib.ep_points_draw(
-                out, a, self._address(s, "data"), self._address(s, "pair"), default, self._address(s, "run")))
-        codes = _group_codes(groups, len(x))
-        return self._fit(x, lambda a, s, default, out: lib.ep_points_group(
-            out, a, ffi.from_buffer("ptrdiff_t[]", codes), self._address(s, "data"), self._address(s, "pair"), default,
-            self._address(s, "run")))
+        return self._fit(x.dtype, _source(x, groups))
+
+    @of_sums
+    def partial_fit(self, X: Any, y: Any = None, groups: Any = None) -> "Contrastive":
+        """Adds rows to what has been learned so far: for the closed forms pca and whitened, whose sums over the rows of all
+        calls are what one fit has (to rounding; views are drawn anew in every call). Patches are drawn from the first rows.
+        The model is made when it is first asked for.
+
+        Parameters
+        ----------
+        X, groups : as in fit
+
+        Returns
+        -------
+        self
+        """
+        x = finite(points(X, least=2))
+        first = not hasattr(self, "sums_")
+        self._note_features(X, x, reset=first)
+        if first:
+            self._seed, self._part, self._sums_dtype = self._draw_seed(), 0, self._dtype(x.dtype)
+        self._add(x, _source(x, groups))
+        self._part += 1
+        self._forget()
+        return self
+
+    @of_sums
+    def merge(self, other: "Contrastive") -> "Contrastive":
+        """Adds what another estimator of the same settings has summed up by partial_fit, here or on another machine (they can
+        be pickled).
+
+        Parameters
+        ----------
+        other : with the same map: dense features of one random_state, or an `empty_copy` of this one that was fitted
+
+        Returns
+        -------
+        self
+        """
+        for one in (self, other):
+            if not hasattr(one, "sums_"):
+                raise NotFittedError("merge adds up what partial_fit has summed: call that first")
+        self.sums_.merge(other.sums_)
+        self._forget()
+        return self
+
+    @of_sums
+    def empty_copy(self, part: int) -> "Contrastive":
+        """An estimator with the map of this one and no rows, for partial_fit elsewhere and merge back here.
+
+        Parameters
+        ----------
+        part : 1, 2, ..: a number of its own for each, so that its views are others
+        """
+        if not hasattr(self, "sums_"):
+            raise NotFittedError("the map is made by partial_fit: call that first")
+        copy = type(self)(**self.get_params())
+        copy.sums_, copy.n_features_in_ = self.sums_.empty_copy(), self.n_features_in_
+        copy._seed, copy._part, copy._sums_dtype = self._seed, int(part) << 20, self._sums_dtype
+        return copy
 
     def fit_pairs(self, anchors: Any, positives: Any, negatives: Any = None) -> "Contrastive":
         """Learns from ready pairs, row by row.
@@ -125,12 +183,8 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         everything = [first, *lists[0], *lists[1]]
         self._note_features(anchors, first, reset=True)
         arrays = ffi.new("ep_array[]", [array(a)[0] for a in everything])
-        return self._fit(first, lambda a, s, default, out: lib.ep_points_pair(
-            out, arrays, len(everything), len(lists[0]), self._address(s, "data"), self._address(s, "run")))
-
-    @staticmethod
-    def _address(setup: Any, member: str) -> Any:
-        return ffi.addressof(setup, member)
+        return self._fit(first.dtype, lambda s, default, out: lib.ep_points_pair(
+            out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")))
 
     def _setup(self, dtype: np.dtype) -> Any:
         """The ep_setup of the parameters; within `work`."""
@@ -173,40 +227,80 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         alone = lib.ep_objective_positives_only(objective) or lib.ep_method_takes_views(setup.fit.method)
         return b"positives" if alone else b"triplet"
 
-    def _fit(self, x: np.ndarray, make_points: Any) -> "Contrastive":
+    def _work(self, body: Any) -> Any:
+        return work(body, run_config({n: getattr(self, n) for n in ("threads", "memory")}), self.verbose)
+
+    def _fit(self, dtype: np.dtype, make_points: Any) -> "Contrastive":
+        self.__dict__.pop("sums_", None)
         self._seed = self._draw_seed()
-        options = {n: getattr(self, n) for n in ("threads", "memory")}
-        found: dict[str, Any] = {}
         start = None
         if self.init is not None and not isinstance(self.init, (str, os.PathLike)):
-            start = model_of(self.init, self._dtype(x.dtype), str(self.activation))
+            start = model_of(self.init, self._dtype(dtype), str(self.activation))
 
-        def body(run: Any) -> None:
-            setup = self._setup(x.dtype)
-            rows, info, model = ffi.new("ep_points *"), ffi.new("ep_fit_info *"), ffi.new("ep_model **")
+        def body(run: Any) -> dict[str, Any]:
+            setup, rows = self._setup(dtype), ffi.new("ep_points *")
             lent = ffi.new("ep_fit_lent *", {"start": start.net if start is not None else ffi.NULL})
-            check(make_points(array(x), setup, self._default_pairs(setup), rows))
+            check(make_points(setup, self._default_pairs(setup), rows))
             try:
-                check(lib.ep_fit_from(run, model, info, rows, setup, lent))
-                found.update(_facts(info), model=Model(model[0], self._dtype(x.dtype)))
+                return _found(lambda model, info: lib.ep_fit_from(run, model, info, rows, setup, lent), self._dtype(dtype))
             finally:
-                lib.ep_fit_info_free(info)
                 lib.ep_points_free(rows)
 
-        work(body, run_config(options), self.verbose)
-        self._keep(found)
+        self._keep(self._work(body))
         return self
+
+    # ---- sums
+
+    def _add(self, x: np.ndarray, make_points: Any) -> None:
+        """Rows into sums_, which are made of the first ones."""
+        sums = self.__dict__.get("sums_")
+
+        def body(run: Any) -> Any:
+            setup, rows, new = self._setup(self._sums_dtype), ffi.new("ep_points *"), ffi.new("ep_sums **")
+            drawn = ffi.new("ep_setup *", setup[0])
+            drawn.run.seed = (setup.run.seed + 0x9E3779B1 * self._part) % 2**53
+            check(make_points(drawn, self._default_pairs(setup), rows))
+            try:
+                if sums is None:
+                    check(lib.ep_sums_new(run, new, rows, setup))
+                mine = sums if sums is not None else Sums(new[0])
+                check(lib.ep_sums_add(run, mine._pointer, rows, ffi.new("ep_shard *")[0]))
+                return mine
+            finally:
+                lib.ep_points_free(rows)
+
+        self.sums_ = self._work(body)
+
+    def _forget(self) -> None:
+        """The model is out of date: it is made again when it is asked for."""
+        for name in FOUND:
+            self.__dict__.pop(name, None)
+
+    def _finish(self) -> None:
+        def body(run: Any) -> dict[str, Any]:
+            setup = self._setup(self._sums_dtype)
+            return _found(lambda model, info: lib.ep_fit_sums(run, model, info, self.sums_._pointer, setup), self._sums_dtype)
+
+        self._keep(self._work(body))
+
+    def __getattr__(self, name: str) -> Any:
+        if name in FOUND and "sums_" in self.__dict__ and "model_" not in self.__dict__:
+            self._finish()
+            if name in self.__dict__:
+                return self.__dict__[name]
+        if isinstance(vars(Contrastive).get(name), of_sums):
+            raise AttributeError(vars(Contrastive)[name].reason(self))
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def _keep(self, found: dict[str, Any]) -> None:
         """What a fit leaves on the estimator."""
         numbers = found["numbers"]
-        self.model_: Model = found["model"]
+        self.model_ = found["model"]
         self.loss_, self.n_iter_, self.status_ = found["loss"], found["epochs"], found["status"]
         self.history_, self.numbers_ = found["history"], numbers
         self.explained_, self.notes_ = found["explain"], found["notes"]
         for name in ("eigenvalues_", "components_"):
-            if hasattr(self, name):
-                delattr(self, name)
+            self.__dict__.pop(name, None)
         if "eigenvalues" in numbers:
             self.eigenvalues_ = np.array(numbers["eigenvalues"])
         if self.method == "linear":
@@ -297,6 +391,31 @@ def _check_names(estimator: Any, given: Any, reset: bool) -> None:
     except ImportError:
         return
     _check_feature_names(estimator, given, reset=reset)
+
+
+def _part_of(setup: Any, member: str) -> Any:
+    return ffi.addressof(setup, member)
+
+
+def _source(x: np.ndarray, groups: Any) -> Any:
+    """What makes points of rows: (setup, default pairs, ep_points *) -> status."""
+    lent = array(x)
+    if groups is None:
+        return lambda s, default, out: lib.ep_points_draw(out, lent, _part_of(s, "data"), _part_of(s, "pair"), default,
+                                                          _part_of(s, "run"))
+    codes = _group_codes(groups, len(x))
+    return lambda s, default, out: lib.ep_points_group(out, lent, ffi.from_buffer("ptrdiff_t[]", codes), _part_of(s, "data"),
+                                                       _part_of(s, "pair"), default, _part_of(s, "run"))
+
+
+def _found(fit: Any, dtype: Any) -> dict[str, Any]:
+    """fit(ep_model **, ep_fit_info *) -> the model and what is known of it."""
+    info, model = ffi.new("ep_fit_info *"), ffi.new("ep_model **")
+    try:
+        check(fit(model, info))
+        return {**_facts(info), "model": Model(model[0], dtype)}
+    finally:
+        lib.ep_fit_info_free(info)
 
 
 def _group_codes(groups: Any, n: int) -> np.ndarray:

@@ -10,7 +10,6 @@ import struct
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from eigenpair._model import Model
 from eigenpair._network import has_biases
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from eigenpair import _options
 from eigenpair._core import check, ffi, finite, lib, matrix, points, work
 from eigenpair._model import pixels, run_config

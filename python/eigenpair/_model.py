@@ -8,7 +8,6 @@ import tempfile
 from typing import Any, Optional
 
 import numpy as np
-
 from eigenpair._core import check, ffi, finite, json_of, lib, matrix, points, text_of, work
 from eigenpair._options import fill
 

@@ -8,7 +8,6 @@ import tempfile
 from typing import Any
 
 import numpy as np
-
 from eigenpair._core import as_numpy, finite, lib
 from eigenpair._model import Model, load
 from eigenpair._options import read_table

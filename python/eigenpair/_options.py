@@ -7,7 +7,6 @@ import numbers
 from typing import Any, Iterable, NamedTuple, Optional
 
 import numpy as np
-
 from eigenpair._core import PYTHON_NAMES, check, lib, text_of
 
 

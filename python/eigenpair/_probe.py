@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from eigenpair import _core, _options
 from eigenpair._core import check, ffi, lib, matrix, text_of, work
 from eigenpair._kernels import index_of

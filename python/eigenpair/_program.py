@@ -10,7 +10,6 @@ import tempfile
 from typing import Any, Optional
 
 import numpy as np
-
 from eigenpair._core import PYTHON_NAMES, _in_python, finite, points
 from eigenpair._probe import Result
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from eigenpair._export import Step, steps_of
 from eigenpair._model import Model
 from eigenpair._network import from_arrays, has_biases

@@ -6,10 +6,9 @@ import sys
 import threading
 import time
 
+import eigenpair as ep
 import numpy as np
 import pytest
-
-import eigenpair as ep
 
 
 def small(**options):

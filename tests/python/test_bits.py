@@ -1,8 +1,7 @@
 """The same options give the same bits, from Python and from the program."""
+import eigenpair as ep
 import numpy as np
 import pytest
-
-import eigenpair as ep
 
 CASES = {
     "gd": dict(method="gd", width=64, epochs=5, loss="softmax", temperature=0.3, n_components=3),

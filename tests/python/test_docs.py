@@ -9,9 +9,8 @@ import shutil
 import subprocess
 import sys
 
-import pytest
-
 import eigenpair as ep
+import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ["eigenpair", *(f"eigenpair.{m.name}" for m in pkgutil.iter_modules(ep.__path__) if m.name != "_library")]

@@ -3,10 +3,9 @@ import os
 import subprocess
 import sys
 
+import eigenpair as ep
 import numpy as np
 import pytest
-
-import eigenpair as ep
 from eigenpair import _export
 
 PHI = ["relu", "leaky:0.2", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial:3", "exp"]

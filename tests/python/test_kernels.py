@@ -2,10 +2,9 @@
 import json
 import pickle
 
+import eigenpair as ep
 import numpy as np
 import pytest
-
-import eigenpair as ep
 
 RNG = np.random.default_rng(5)
 

@@ -1,0 +1,13 @@
+#!/bin/sh
+# python_peers.sh BUILD: the Python module beside the newest scikit-learn, PyTorch, onnxruntime and pandas from PyPI, in a virtual
+# environment of its own under build/python/peers; then the tests that need them, and the ordinary ones again.
+set -eu
+cd "$(dirname "$0")/.."
+venv=build/python/peers
+tools/wheel.sh "$1"
+[ -x $venv/bin/python ] || ${PYTHON:-/usr/bin/python3} -m venv $venv
+$venv/bin/pip install -q numpy cffi pytest scikit-learn onnxruntime pandas ruff tqdm
+$venv/bin/pip install -q torch==2.13.0 # a CPU build
+$venv/bin/pip install -q --no-deps --force-reinstall build/eigenpair-*.whl
+PATH=$PWD/$venv/bin:$PATH EIGENPAIR=$1/eigenpair OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE=1 \
+  $venv/bin/python -m pytest -q -p no:cacheprovider tests/python
