@@ -55,23 +55,16 @@ def ntk(net: Any, X: Any, Y: Any = None, layout: str = "full", *, verbose: bool 
     >>> ep.ntk(net, X).shape, ep.ntk(net, X, X[:2], layout="trace").shape
     ((7, 7, 3, 3), (7, 2))
     """
-    x, y = _pair(X, Y)
-    model = model_of(net, x.dtype)
-    if x.shape[1] != model.n_features_in:
-        raise ValueError(f"X has {x.shape[1]} features, but the network is expecting {model.n_features_in} features as "
-                         "input")
-    if model.unit:
-        x, y = x.copy(), None if y is None else y.copy()
+    given = rows(X, "X")
+    model = model_of(net, given.dtype)
+    x, y = model.prepared(given), None if Y is None else model.prepared(rows(Y, "Y"), "Y")
     n, m, Z = len(x), len(x) if y is None else len(y), model.n_components
 
     def body(run: Any) -> np.ndarray:
         which = index_of("ep_layout_name", "layout", layout)
         K = np.empty((n, m, Z, Z)[:4 - which], x.dtype)
-        mats = [matrix(x), ffi.NULL if y is None else matrix(y)]
-        for mat in mats:
-            if model.unit and mat:
-                lib.ep_scale_to_unit(mat)
-        check(lib.ep_ntk_empirical(matrix(K), model.net, mats[0], mats[1], which, lib.ep_run_room()))
+        check(lib.ep_ntk_empirical(matrix(K), model.net, matrix(x), ffi.NULL if y is None else matrix(y), which,
+                                   lib.ep_run_room()))
         return K
 
     return _finite_kernel(work(body, run_config(run), verbose))

@@ -76,6 +76,28 @@ class Model:
 
     # ---- what it does
 
+    def prepared(self, X: Any, name: str = "X") -> np.ndarray:
+        """Points as the model takes them: (n, n_features_in) in its precision, scaled as those were that it was made from."""
+        given = points(X, name)
+        rows = pixels(given.reshape(len(given), -1), self.dtype)
+        if rows.shape[1] != self.n_features_in:
+            raise ValueError(f"{name} has {rows.shape[1]} features, but the model is expecting {self.n_features_in} features "
+                             "as input")
+        finite(rows, name)
+        table = self.config.get("table")
+        if table:
+            columns = table["columns"]
+            if any(c.get("kind", "number") == "text" for c in columns):
+                raise ValueError("this model was made from a table with columns of text: embed tables with the program")
+            if table.get("scale") == "standard":
+                mean, deviation = (np.array([c[what] for c in columns]) for what in ("mean", "deviation"))
+                inverse = np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
+                rows = ((rows.astype(np.float64) - mean) * inverse).astype(self.dtype)
+        if self.unit:
+            rows = rows.copy() if np.may_share_memory(rows, given) else rows
+            work(lambda run: lib.ep_scale_to_unit(matrix(rows)))
+        return rows
+
     def embed(self, X: Any, *, verbose: bool = False, **run: Any) -> np.ndarray:
         """Embeds points.
 
@@ -89,22 +111,10 @@ class Model:
         (n, n_components), of the type of X (float32 or float64; others: that of the model)
         """
         given = points(X)
-        rows = pixels(given.reshape(len(given), -1), self.dtype)
-        if rows.shape[1] != self.n_features_in:
-            raise ValueError(f"X has {rows.shape[1]} features, but the model is expecting {self.n_features_in} features "
-                             "as input")
-        finite(rows)
-        if self.unit:
-            rows = rows.copy() if np.may_share_memory(rows, given) else rows
+        rows = self.prepared(given)
         out = np.empty((len(rows), self.n_components), rows.dtype)
-
-        def body(handle: Any) -> None:
-            x, e = matrix(rows), matrix(out)
-            if self.unit:
-                lib.ep_scale_to_unit(x)
-            check(lib.ep_model_embed(handle, e, self._pointer, x))
-
-        work(body, run_config(run), verbose)
+        work(lambda handle: check(lib.ep_model_embed(handle, matrix(out), self._pointer, matrix(rows))), run_config(run),
+             verbose)
         return out.astype(given.dtype, copy=False) if given.dtype.kind == "f" else out
 
     # ---- files

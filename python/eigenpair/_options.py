@@ -27,9 +27,11 @@ class Option(NamedTuple):
 KINDS = ("INT", "REAL", "BYTES", "FLAG", "NAME", "TEXT", "LIST")
 
 
-def _default(kind: str, text: str) -> Any:
+def _default(kind: str, text: str, choices: tuple[str, ...]) -> Any:
     if kind == "FLAG":
         return False
+    if text in choices:
+        return text
     if kind == "INT":
         return int(float(text))
     if kind in ("REAL", "BYTES"):
@@ -50,8 +52,9 @@ def read_table(table: Any, group: str = "") -> list[Option]:
     while table[i].name:
         row, i = table[i], i + 1
         kind, field = KINDS[row.kind], text_of(row.name)
-        default = _default(kind, text_of(getattr(row, "def")))
-        rows.append(Option(PYTHON_NAMES.get(field, field), field, kind, default, row.lo, row.hi, _choices(row),
+        choices = _choices(row)
+        default = _default(kind, text_of(getattr(row, "def")), choices)
+        rows.append(Option(PYTHON_NAMES.get(field, field), field, kind, default, row.lo, row.hi, choices,
                            text_of(row.help), group))
     return rows
 

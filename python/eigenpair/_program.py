@@ -17,8 +17,8 @@ FLAGS = {python: flag for flag, python in PYTHON_NAMES.items()}
 
 
 def program() -> str:
-    """The path of the program: that of the wheel, or what EIGENPAIR names."""
-    return os.environ.get("EIGENPAIR") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "program")
+    """The path of the program: that of the wheel, or what EIGENPAIR_PROGRAM names."""
+    return os.environ.get("EIGENPAIR_PROGRAM") or os.path.join(os.path.dirname(os.path.abspath(__file__)), "program")
 
 
 def _words(options: dict[str, Any], folder: str) -> list[str]:

@@ -69,6 +69,17 @@ def test_images(tmp_path, program, images):
     np.testing.assert_array_equal(again.transform(rows), model.transform(images))
 
 
+def test_standard_scale(tmp_path, program, X):
+    x = X * np.arange(1, 13) + 5
+    x[:, 3] = 2
+    np.save(tmp_path / "x.npy", x)
+    options = dict(method="pca", width=40, n_components=3, scale="standard")
+    for dtype, precision in ((np.float64, "double"), (np.float32, "single")):
+        np.save(tmp_path / "x.npy", x.astype(dtype))
+        model = ep.Contrastive(**options).fit(x.astype(dtype))
+        compare(tmp_path, program, model, dict(options, precision=precision), ["--data", "x.npy"], (x[:9] + 1).astype(dtype))
+
+
 def test_ready_pairs(tmp_path, program, X):
     a, p, n1, n2 = X[:20], X[20:40], X[40:60], X[5:25]
     for name, m in zip("apnm", (a, p, n1, n2)):

@@ -87,8 +87,8 @@ def test_relu_kernel_by_hand():
 
 
 BAD = [
-    (lambda X: ep.ntk(network(), X[:, :5]), ValueError, "X has 5 features, but the network is expecting 12"),
-    (lambda X: ep.ntk(network(), X, X[:, :5]), ValueError, "dimension 12, Y of 5"),
+    (lambda X: ep.ntk(network(), X[:, :5]), ValueError, "X has 5 features, but the model is expecting 12"),
+    (lambda X: ep.ntk(network(), X, X[:, :5]), ValueError, "Y has 5 features, but the model is expecting 12"),
     (lambda X: ep.ntk(network(), X, layout="trance"), ValueError, "layout 'trance' is not known"),
     (lambda X: ep.ntk(3, X), TypeError, "a network is"),
     (lambda X: ep.ntk("nosuch.npz", X), FileNotFoundError, "nosuch"),
