@@ -17,7 +17,7 @@ static void ask_to_stop(int number) {
 static struct {
   double begin, last, first_done;
   bool shown, terminal;
-  const char *what; /* the stage; each is timed by itself */
+  char what[64]; /* the stage; each is timed by itself */
 } bar;
 
 static double now(void) {
@@ -32,12 +32,28 @@ static void duration(char out[32], double seconds) {
   else snprintf(out, 32, "%.1f h", seconds / 3600);
 }
 
+/* a whole line: at once on a terminal, else at most every two seconds */
+static void say_words(const char *what) {
+  const double t = now();
+  if (!bar.terminal && bar.last > 0 && t - bar.last < 2) return;
+  bar.last = t;
+  fprintf(stderr, "%s%s%s", bar.terminal ? "\r" : "", what, bar.terminal ? "\033[K" : "\n");
+  fflush(stderr);
+  bar.shown = bar.terminal;
+}
+
 static void show(void *user, const char *what, double done, double total) {
   enum { WIDTH = 30 };
   const double t = now();
   (void)user;
-  if (bar.begin == 0 || !bar.what || strcmp(bar.what, what) != 0)
-    bar.begin = t, bar.first_done = done, bar.what = what;
+  if (done < 0) { /* the words say it all */
+    say_words(what);
+    return;
+  }
+  if (bar.begin == 0 || strncmp(bar.what, what, sizeof bar.what - 1) != 0) {
+    bar.begin = t, bar.first_done = done;
+    snprintf(bar.what, sizeof bar.what, "%s", what);
+  }
   const double patience = bar.terminal ? 0.2 : 2; /* nothing for work shorter than this */
   if (t - bar.begin < patience || t - bar.last < patience) return;
   bar.last = t;

@@ -28,7 +28,7 @@ double ep_run_memory_left(const ep_run_config *config); /* less what this thread
 
 /* How a run talks to its caller; every part may be NULL. */
 typedef struct {
-  /* Called now and then with work done and work in all (0: nobody knows). */
+  /* Called now and then with work done and work in all (0: nobody knows); done < 0: `what` is a whole sentence. */
   void (*progress)(void *user, const char *what, double done, double total);
   void *user;
   /* Non-zero asks long work to save and stop. */

@@ -11,33 +11,34 @@ const ep_option ep_fit_options[] = {EP_FIT_OPTIONS(EP_OPT_ROW, ep_fit_config){0}
 const ep_option ep_closed_options[] = {EP_CLOSED_OPTIONS(EP_OPT_ROW, ep_closed_config){0}};
 const ep_option ep_fit_file_options[] = {EP_FIT_FILES(EP_OPT_ROW, ep_fit_files){0}};
 
-static const struct {
-  const char *name, *help;
-  ep_method *fit;
-  bool batches;  /* --batch means something to it */
-  bool views;    /* it takes views of a point: positives only, unless --pairs says otherwise */
-  bool closed;   /* no epochs: nothing to save on the way, nothing to track */
-  bool own_loss; /* not the objective's */
-  bool streams;  /* points need not all be in memory (descent: with --batch) */
-} methods[] = {
+static const ep_method_row methods[] = {
     {"gd", "gradient descent on the whole network", ep_fit_gd, .batches = true, .streams = true},
     {"alpha", "ascent of the contrastive covariance tr C_alpha[f] (--weights)", ep_fit_alpha,
      .batches = true, .views = true, .own_loss = true, .streams = true},
     {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
-     ep_fit_kernel, .closed = false},
+     ep_fit_kernel, .stands_for = "gd", .both_kernels = true},
     {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
-     .closed = false},
-    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, .closed = false},
-    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate, .closed = false},
+     .stands_for = "gd"},
+    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, .rotated = true},
+    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate,
+     .stands_for = "grassmann", .rotated = true, .few_steps = true},
     {"pca", "PCA of C at the random start: no training", ep_fit_pca, .closed = true,
-     .streams = true},
-    {"infinite", "the same at infinite width", ep_fit_infinite, .closed = true, .streams = true},
+     .streams = true, .stands_for = "grassmann", .rotated = true},
+    {"infinite", "the same at infinite width", ep_fit_infinite, .closed = true, .streams = true,
+     .rotated = true, .no_width = true},
     {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
-     ep_fit_whitened, .views = true, .closed = true, .streams = true},
+     ep_fit_whitened, .views = true, .closed = true, .streams = true, .rotated = true},
     {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
      ep_fit_linear, .own_loss = true},
 };
 enum { METHODS = sizeof methods / sizeof *methods };
+
+const ep_method_row *ep_method_at(int i) { return i < METHODS ? &methods[i] : NULL; }
+const ep_method_row *ep_method_find(const char *name) {
+  for (int i = 0; name && i < METHODS; i++)
+    if (strcmp(methods[i].name, name) == 0) return &methods[i];
+  return NULL;
+}
 
 const char *ep_method_name(int i) { return i < METHODS ? methods[i].name : NULL; }
 const char *ep_kernel_name(int i) {
@@ -51,9 +52,8 @@ const char *ep_integrator_name(int i) {
 }
 
 bool ep_method_takes_views(const char *name) {
-  for (int i = 0; i < METHODS; i++)
-    if (strcmp(methods[i].name, name) == 0) return methods[i].views;
-  return false;
+  const ep_method_row *m = ep_method_find(name);
+  return m && m->views;
 }
 
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
@@ -127,9 +127,8 @@ static ep_status note_shape(const ep_model *model) {
 }
 
 bool ep_method_is_closed(const char *name) {
-  for (int i = 0; i < METHODS; i++)
-    if (strcmp(methods[i].name, name) == 0) return methods[i].closed;
-  return false;
+  const ep_method_row *m = ep_method_find(name);
+  return m && m->closed;
 }
 
 /* how --normalise divides the outputs; methods may know better */

@@ -58,7 +58,7 @@ static ep_status add_width(void *user, const char *word) {
   return EP_OK;
 }
 
-/* ---- running */
+/* ---- data */
 
 typedef struct {
   const ep_compare_config *config;
@@ -66,17 +66,19 @@ typedef struct {
   char folder[1024], name[40];
   width_list widths;
   json_t *jobs;
-  double work, all; /* done and in all, a job counts by its width */
-  ep_points points;
+  ep_points points, unseen; /* to fit, and to score on */
   ep_dataset train, test;
   bool labelled, tested;
+  bool seen;  /* unseen are the points themselves: there were too few pairs to keep some back */
   long first; /* seed */
+  ep_compare_progress progress;
 } comparison;
 
 static ep_status load_labelled(ep_dataset *set, const comparison *c, const char *name,
-                               long samples) {
+                               const char *labels, long samples) {
   ep_data_config data = c->base.data;
   snprintf(data.data, sizeof data.data, "%.1023s", name);
+  snprintf(data.labels, sizeof data.labels, "%.1023s", labels);
   data.samples = samples;
   EP_TRY(ep_dataset_load(set, &data, &c->base.run));
   if (c->points.unit) ep_scale_to_unit(&set->X);
@@ -88,93 +90,185 @@ static bool has_test_part(const char *name) {
   return strcmp(name, "digits") == 0 || strcmp(name, "mnist") == 0 || strcmp(name, "fashion") == 0;
 }
 
+/* data to judge on that the fits do not see; empty: none */
+static void test_name(char name[1100], const comparison *c) {
+  snprintf(name, 1100, "%s", c->config->test);
+  if (!*name && has_test_part(c->base.data.data))
+    snprintf(name, 1100, "%s:test", c->base.data.data);
+}
+
 static ep_status load_test(comparison *c) {
   char name[1100];
   const long most = c->config->test_samples;
-  snprintf(name, sizeof name, "%s", c->config->test);
-  if (!*name && has_test_part(c->base.data.data))
-    snprintf(name, sizeof name, "%s:test", c->base.data.data);
+  test_name(name, c);
   if (!*name) return EP_OK;
-  EP_TRY(load_labelled(&c->test, c, name, 0));
+  EP_TRY(load_labelled(&c->test, c, name, c->config->test_labels, 0));
   c->tested = true;
   if (c->test.X.rows > most) c->test.X.rows = most;
-  EP_CHECK(c->test.labels, EP_ERR_INPUT, "%s has no labels to judge embeddings by", name);
+  EP_CHECK(c->test.labels, EP_ERR_INPUT,
+           "%s has no labels to judge embeddings by: give them with --test-labels", name);
   return EP_OK;
+}
+
+/* the anchors that `keep` has, from 0 to count, with the points they need: out owns its points */
+static ep_status take(ep_points *out, ep_work *work, const ep_points *from, ptrdiff_t *anchor,
+                      ptrdiff_t count) {
+  ptrdiff_t *point, *place;
+  EP_TRY(ep_work_get(work, &point, from->pairs.points, sizeof *point));
+  EP_TRY(ep_work_get(work, &place, from->pairs.points, sizeof *place));
+  for (ptrdiff_t i = 0; i < from->pairs.points; i++) place[i] = -1;
+  *out = (ep_points){.shape = from->shape, .unit = from->unit};
+  EP_TRY(ep_pairs_batch(&out->pairs, point, &from->pairs, anchor, count, place));
+  EP_TRY(ep_mat_new(&out->X, from->X.prec, out->pairs.points, from->X.cols));
+  return ep_points_rows(&out->X, from, point, 0);
+}
+
+/* every `every`-th anchor for scoring, the others to fit; every = 0: the first `most` of them for scoring */
+static ep_status split(ep_points *kept, ep_points *scored, const ep_points *from, ptrdiff_t every,
+                       ptrdiff_t most) {
+  ep_work work = {0};
+  ptrdiff_t *mine, *its, a = 0, b = 0;
+  ep_status st = ep_work_get(&work, &mine, from->pairs.anchors, sizeof *mine);
+  if (!st) st = ep_work_get(&work, &its, from->pairs.anchors, sizeof *its);
+  for (ptrdiff_t i = 0; !st && i < from->pairs.anchors; i++)
+    if (every > 0 ? i % every == every - 1 : i < most) its[b++] = i;
+    else mine[a++] = i;
+  if (!st && b > most) b = most;
+  if (!st && kept) st = take(kept, &work, from, mine, a);
+  if (!st) st = take(scored, &work, from, its, b);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ready pairs: one in 1/share of them is kept back, where there are enough to spare */
+static ep_status hold_out(comparison *c) {
+  enum { ENOUGH = 50 };
+  ep_points kept = {0};
+  const double share = c->config->holdout;
+  const ptrdiff_t n = c->points.pairs.anchors, every = share > 0 ? (ptrdiff_t)lround(1 / share) : 0;
+  c->seen = every < 2 || n < ENOUGH || !ep_points_in_memory(&c->points);
+  if (c->seen) return split(NULL, &c->unseen, &c->points, 0, c->config->test_samples);
+  const ep_status st = split(&kept, &c->unseen, &c->points, every, c->config->test_samples);
+  if (st) ep_points_free(&kept);
+  EP_TRY(st);
+  ep_points_free(&c->points);
+  c->points = kept;
+  return EP_OK;
+}
+
+static const char *default_pairs(const comparison *c) {
+  ep_objective o;
+  return ep_objective_parse(&o, &c->base.objective) == EP_OK && ep_objective_positives_only(&o)
+             ? "positives"
+             : "triplet";
+}
+
+/* pairs of the test part, or else new views of the data: drawn with a seed of their own */
+static ep_status load_unseen(comparison *c) {
+  ep_data_config data = c->base.data;
+  ep_run_config run = c->base.run;
+  ep_points all;
+  char name[1100];
+  test_name(name, c);
+  if (*name)
+    snprintf(data.data, sizeof data.data, "%.1023s", name), data.labels[0] = '\0', data.samples = 0;
+  run.seed += 1000003;
+  EP_TRY(ep_points_load(&all, &data, &c->base.pair, default_pairs(c), &run));
+  const ep_status st = split(NULL, &c->unseen, &all, 0, c->config->test_samples);
+  ep_points_free(&all);
+  return st;
 }
 
 static void drop_data(comparison *c) {
   ep_points_free(&c->points);
+  ep_points_free(&c->unseen);
   ep_dataset_free(&c->train);
   ep_dataset_free(&c->test);
-  c->points = (ep_points){0};
+  c->points = c->unseen = (ep_points){0};
   c->train = c->test = (ep_dataset){0};
   c->labelled = c->tested = false;
 }
 
 static ep_status load_data(comparison *c, long seed) {
   ep_objective o;
+  const char *data = c->base.data.data, *labels = c->base.data.labels;
+  const bool ready = !data[0];
   if (c->points.X.data) return EP_OK;
   c->base.run.seed = seed;
   EP_TRY(ep_objective_parse(&o, &c->base.objective));
-  EP_TRY(ep_points_load(&c->points, &c->base.data, &c->base.pair,
-                        ep_objective_positives_only(&o) ? "positives" : "triplet", &c->base.run));
-  if (!c->base.data.data[0]) return EP_OK; /* ready pairs have no labels */
-  EP_TRY(load_labelled(&c->train, c, c->base.data.data, c->base.data.samples));
-  c->labelled = c->train.labels != NULL;
-  return c->labelled ? load_test(c) : EP_OK;
+  EP_TRY(ep_points_load(&c->points, &c->base.data, &c->base.pair, default_pairs(c), &c->base.run));
+  if (!ready || labels[0]) {
+    EP_TRY(load_labelled(&c->train, c, ready ? c->base.pair.anchors : data, labels,
+                         c->base.data.samples));
+    c->labelled = c->train.labels != NULL;
+    if (c->labelled) EP_TRY(load_test(c));
+  }
+  return ready ? hold_out(c) : load_unseen(c);
 }
 
-/* A finished job from its file, if it is that of this width (none: null) and seed; NULL: it is to be run. */
-static json_t *finished(const char *path, long width, long seed) {
+/* ---- running */
+
+/* A finished job from its file, if it is that of this width and seed, with what belongs to the last width; NULL: it is to
+ * be run. */
+static json_t *finished(const char *path, long width, long seed, bool last) {
   json_t *job = ep_jobs_read(path);
   const json_t *w = json_object_get(job, "width"), *s = json_object_get(job, "seed");
-  if ((width < 0 ? json_is_null(w) : json_is_integer(w) && json_integer_value(w) == width) &&
-      json_is_integer(s) && json_integer_value(s) == seed &&
-      json_object_size(json_object_get(job, "methods")) > 0)
+  if (json_is_integer(w) && json_integer_value(w) == width && json_is_integer(s) &&
+      json_integer_value(s) == seed && json_is_object(json_object_get(job, "methods")) &&
+      (!last || json_object_size(json_object_get(json_object_get(job, "free"), "methods")) > 0))
     return job;
   json_decref(job);
   return NULL;
 }
 
-/* width < 0: the methods without one */
-static ep_status one_job(comparison *c, long width, long seed, double cost) {
+/* the methods without a width are a job of their own in the result */
+static ep_status add_job(json_t *jobs, json_t *job) {
+  json_t *free = json_incref(json_object_get(job, "free"));
+  json_object_del(job, "free");
+  const ep_status st = ep_json_append(jobs, job);
+  if (st) json_decref(free);
+  return st || !free ? st : ep_json_append(jobs, free);
+}
+
+static ep_status one_job(comparison *c, long width, long seed) {
   char path[1200];
   json_t *job = NULL;
-  snprintf(path, sizeof path, width < 0 ? "%s/%s-infinite-%ld.json" : "%s/%s-%ld-%ld.json",
-           c->folder, c->name, width < 0 ? seed : width, seed);
-  const double begin = c->work / c->all;
-  c->work += cost;
-  if (!(job = finished(path, width, seed))) {
-    EP_TRY(load_data(c, seed));
-    const ep_job one = {
-        .config = c->config,
-        .base = &c->base,
-        .points = &c->points,
-        .train = c->labelled ? &c->train : NULL,
-        .test = c->tested ? &c->test : NULL,
-        .width = width < 0 ? 1 : width,
-        .seed = seed,
-        .show = seed == c->first && (width < 0 || width == c->widths.width[c->widths.count - 1]),
-        .begin = begin,
-        .end = c->work / c->all};
-    EP_TRY(ep_compare_job(&job, &one, width < 0));
-    const ep_status st = ep_jobs_write(path, job);
-    if (st) json_decref(job);
-    EP_TRY(st);
-  }
-  return ep_json_append(c->jobs, job);
+  const bool last = width == c->widths.width[c->widths.count - 1];
+  snprintf(path, sizeof path, "%s/%s-%ld-%ld.json", c->folder, c->name, width, seed);
+  if ((job = finished(path, width, seed, last))) return add_job(c->jobs, job);
+  EP_TRY(load_data(c, seed));
+  const ep_job one = {.config = c->config,
+                      .base = &c->base,
+                      .points = &c->points,
+                      .unseen = &c->unseen,
+                      .train = c->labelled ? &c->train : NULL,
+                      .test = c->tested ? &c->test : NULL,
+                      .width = width,
+                      .seed = seed,
+                      .last = last,
+                      .show = last && seed == c->first,
+                      .progress = &c->progress};
+  EP_TRY(ep_compare_job(&job, &one));
+  const ep_status st = ep_jobs_write(path, job);
+  if (st) json_decref(job);
+  EP_TRY(st);
+  return add_job(c->jobs, job);
 }
 
 static ep_status all_jobs(comparison *c) {
   const long runs = c->config->runs;
-  for (int w = 0; w < c->widths.count; w++) c->all += (double)c->widths.width[w] * (double)runs;
-  const double flat = 0.05 * c->all / (double)runs;
-  c->all += flat * (double)runs;
+  int first[MOST_WIDTHS]; /* fit of a width, in the plan of a seed */
+  for (int w = 0; w < c->widths.count; w++) {
+    first[w] = c->progress.planned;
+    ep_compare_plan(&c->progress, c->config, c->widths.width[w], w == c->widths.count - 1);
+  }
+  c->progress.total = c->progress.planned * (int)runs;
   for (long seed = c->first; seed < c->first + runs; seed++) {
     if (seed > c->first) drop_data(c);
-    if (ep_compare_has(c->config, "infinite")) EP_TRY(one_job(c, -1, seed, flat));
-    for (int w = 0; w < c->widths.count; w++)
-      EP_TRY(one_job(c, c->widths.width[w], seed, (double)c->widths.width[w]));
+    for (int w = 0; w < c->widths.count; w++) {
+      c->progress.done = (int)(seed - c->first) * c->progress.planned + first[w];
+      EP_TRY(one_job(c, c->widths.width[w], seed));
+    }
   }
   return EP_OK;
 }
@@ -198,9 +292,10 @@ static uint64_t hash_set(uint64_t h, const ep_dataset *set) {
 /* Jobs are named by everything that decides their numbers: settings, version, and what the data hold, not how they are
  * called. */
 static ep_status name_jobs(comparison *c, const json_t *config) {
-  uint64_t points;
+  uint64_t points, unseen;
   EP_TRY(ep_points_fingerprint(&points, &c->points));
-  const uint64_t sets[] = {points, hash_set(EP_HASH_START, &c->train),
+  EP_TRY(ep_points_fingerprint(&unseen, &c->unseen));
+  const uint64_t sets[] = {points, unseen, hash_set(EP_HASH_START, &c->train),
                            hash_set(EP_HASH_START, &c->test)};
   char data[40];
   snprintf(data, sizeof data, "%016llx",
@@ -211,6 +306,23 @@ static ep_status name_jobs(comparison *c, const json_t *config) {
   const ep_status st = ep_jobs_fingerprint(c->name, all);
   json_decref(all);
   return st;
+}
+
+/* the same lines as on the terminal, one a fit */
+static ep_status open_log(comparison *c, const char *folder) {
+  char path[1200];
+  snprintf(path, sizeof path, "%.1000s/log.txt", folder);
+  c->progress.log = fopen(path, "a");
+  EP_CHECK(c->progress.log, EP_ERR_IO, "%s: cannot be written", path);
+  return EP_OK;
+}
+
+/* what a score is of, in words */
+static const char *scored_on(const comparison *c) {
+  if (c->tested) return "test points";
+  if (c->labelled) return "a fifth of the labelled points, which the probe does not see";
+  if (c->seen) return "the pairs that were fitted: with 50 pairs or more, some are kept back";
+  return c->base.data.data[0] && !c->config->test[0] ? "new views of the data" : "held-out pairs";
 }
 
 static ep_status compare(json_t *result, comparison *c, const char *folder) {
@@ -226,11 +338,14 @@ static ep_status compare(json_t *result, comparison *c, const char *folder) {
   EP_TRY(name_jobs(c, config));
   snprintf(c->folder, sizeof c->folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(c->folder));
+  EP_TRY(open_log(c, folder));
   c->jobs = json_array();
   EP_TRY(ep_json_put(result, "jobs", c->jobs));
+  EP_TRY(ep_json_put(result, "scored_on", json_string(scored_on(c))));
   EP_TRY(all_jobs(c));
   EP_TRY(ep_json_put(result, "version", json_string(ep_version())));
-  return ep_compare_summary(result, c->config);
+  c->base.run.seed = c->first;
+  return ep_compare_summary(result, c->config, &c->base);
 }
 
 ep_status ep_compare(json_t **result, const ep_compare_config *config, const ep_setup *base,
@@ -245,6 +360,7 @@ ep_status ep_compare(json_t **result, const ep_compare_config *config, const ep_
     st = EP_FAIL(st, "interrupted; finished jobs are in %s: the same command goes on from there",
                  c->folder);
   drop_data(c);
+  if (c->progress.log) fclose(c->progress.log);
   ep_release(c);
   if (st) json_decref(*result), *result = NULL;
   return st;

@@ -4,132 +4,96 @@
 
 #include <eigenpair/bounds.h>
 #include <eigenpair/kernel.h>
-#include <eigenpair/probe.h>
 #include <eigenpair/subspace.h>
 #include <math.h>
 #include <string.h>
 
+/* ---- what is run */
+
+/* a fit of the job; `free`: it has no width */
+typedef struct {
+  const ep_method_row *method;
+  bool analytic, free;
+} step;
+enum { MOST_FITS = 32 };
+
+static const char *step_name(const step *s) {
+  return s->analytic ? "kernel, analytic" : s->method->name;
+}
+
+/* every method named, in the order of the table; after the largest width those without one, and whitened in any case */
+static int steps_of(step list[MOST_FITS], const ep_compare_config *config, bool last) {
+  int n = 0;
+  for (int free = 0; free <= (last ? 1 : 0); free++)
+    for (int i = 0; ep_method_at(i) && n < MOST_FITS - 2; i++) {
+      const ep_method_row *m = ep_method_at(i);
+      if (!ep_compare_has(config, m->name) || m->no_width != (free == 1)) continue;
+      list[n++] = (step){m, false, free == 1};
+      if (m->both_kernels) list[n++] = (step){m, true, false};
+    }
+  if (last && !ep_compare_has(config, "whitened"))
+    list[n++] = (step){ep_method_find("whitened"), false, true};
+  return n;
+}
+
+void ep_compare_plan(ep_compare_progress *p, const ep_compare_config *config, long width,
+                     bool last) {
+  step list[MOST_FITS];
+  const int n = steps_of(list, config, last);
+  for (int i = 0; i < n; i++)
+    ep_progress_plan(p, step_name(&list[i]), list[i].free ? 0 : (double)width);
+  if (!last) return;
+  ep_progress_plan(p, "raw inputs", 0);
+  ep_progress_plan(p, "PCA of inputs", 0);
+}
+
+/* ---- one fit */
+
+typedef struct {
+  ep_fitted result;
+  ep_model *model;
+  ep_fit_info info;
+} fit;
+
 typedef struct {
   const ep_job *job;
-  ep_setup *setup; /* scratch: the settings of one fit */
-  json_t *methods; /* of the result */
-  json_t *out;     /* the result */
-  int done, steps; /* for progress */
+  ep_setup *setup;                /* scratch: the settings of one fit */
+  json_t *out, *free;             /* the result; that of methods without a width */
+  json_t *methods, *free_methods; /* of them */
+  fit fit[MOST_FITS];
+  ep_fitted baseline[2];
+  int count;
+  size_t held; /* bytes before the first fit */
 } stage;
 
-/* ---- one method */
-
-/* the accuracy of a linear probe on the model's outputs, and a plane of them for the scatter plot */
-static ep_status outputs(ep_mat *E, const ep_model *m, const ep_dataset *set) {
-  EP_TRY(ep_mat_new(E, set->X.prec, set->X.rows, ep_model_outputs(m)));
-  return ep_model_embed(NULL, E, m, &set->X);
-}
-
-/* the two principal axes of E, centred */
-static ep_status plane(ep_work *work, json_t *entry, const ep_mat *E, const int *labels) {
-  const ptrdiff_t n = E->rows < 400 ? E->rows : 400, z = E->cols;
-  ep_mat C, V, X, Y;
-  double lambda[2], *x;
-  ep_eigen_info info;
-  ep_eigen_config config;
-  ep_options_default(ep_eigen_options, &config);
-  EP_TRY(ep_work_mat(work, &C, EP_DOUBLE, z, z));
-  EP_TRY(ep_work_mat(work, &V, EP_DOUBLE, z, z < 2 ? 1 : 2));
-  EP_TRY(ep_work_mat(work, &X, EP_DOUBLE, E->rows, z));
-  EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, E->rows, V.cols));
-  EP_TRY(ep_work_get(work, &x, 2 * n, sizeof *x));
-  ep_mat_copy(&X, E);
-  for (ptrdiff_t k = 0; k < z; k++) {
-    double mean = 0;
-    for (ptrdiff_t i = 0; i < X.rows; i++) mean += *ep_d(&X, i, k) / (double)X.rows;
-    for (ptrdiff_t i = 0; i < X.rows; i++) *ep_d(&X, i, k) -= mean;
-  }
-  ep_mat_mul(&C, 1, &X, EP_T, &X, EP_N, 0);
-  EP_TRY(ep_eigen_matrix(&V, lambda, &info, &C, &config, 0));
-  ep_eigen_signs(&V);
-  ep_mat_mul(&Y, 1, &X, EP_N, &V, EP_N, 0);
-  json_t *label = json_array();
-  for (ptrdiff_t i = 0; i < n; i++) {
-    x[i] = *ep_d(&Y, i, 0);
-    x[n + i] = V.cols > 1 ? *ep_d(&Y, i, 1) : 0;
-    json_array_append_new(label, json_integer(labels[i]));
-  }
-  return ep_json_put(entry, "plane",
-                     json_pack("{s:o, s:o, s:o}", "x", ep_json_numbers(x, n), "y",
-                               ep_json_numbers(x + n, n), "label", label));
-}
-
-static ep_status judge_outputs(ep_work *work, json_t *entry, const ep_mat *A, const ep_mat *B,
-                               const ep_job *job) {
-  const ep_labelled train = {A, job->train->labels},
-                    test = {B, job->test ? job->test->labels : NULL};
-  ep_probe_config config;
-  ep_probe_result r = {0};
-  ep_options_default(ep_probe_options, &config);
-  const ep_status st =
-      ep_probe_run(&r, "linear", &train, job->test ? &test : NULL, &config, &job->base->run);
-  const double accuracy = r.accuracy, on_train = r.train_accuracy;
-  ep_probe_result_free(&r);
-  EP_TRY(st);
-  EP_TRY(ep_json_put(entry, "accuracy", json_real(accuracy)));
-  EP_TRY(ep_json_put(entry, "train_accuracy", json_real(on_train)));
-  if (!job->show) return EP_OK;
-  return job->test ? plane(work, entry, B, job->test->labels)
-                   : plane(work, entry, A, job->train->labels);
-}
-
-static ep_status judge(json_t *entry, const ep_model *m, const ep_job *job) {
-  ep_mat A = {0}, B = {0};
-  ep_work work = {0};
-  if (!job->train) return EP_OK;
-  ep_status st = outputs(&A, m, job->train);
-  if (!st && job->test) st = outputs(&B, m, job->test);
-  if (!st) st = judge_outputs(&work, entry, &A, &B, job);
-  ep_work_free(&work);
-  ep_mat_free(&A);
-  ep_mat_free(&B);
-  return st;
-}
-
 /* s->setup for a method; everything else as the options say */
-static void set(stage *s, const char *method) {
+static void set(stage *s, const ep_method_row *method) {
   *s->setup = *s->job->base;
-  strcpy(s->setup->fit.method, method);
+  strcpy(s->setup->fit.method, method->name);
   s->setup->net.width = s->job->width;
   s->setup->run.seed = s->job->seed;
   s->setup->fit.rate = s->job->config->rate;
-  s->setup->fit.epochs = s->job->config->epochs;
+  s->setup->fit.epochs = method->few_steps ? s->job->config->iterations : s->job->config->epochs;
   s->setup->fit.track_points = s->job->config->track_points;
   const long every = s->setup->fit.epochs / 12;
   s->setup->fit.track_every = every > 1 ? every : 1;
   s->setup->files.out[0] = '\0'; /* no files */
 }
 
-/* tells whom it concerns where the job is */
-static void tell(stage *s) {
-  const ep_job *j = s->job;
-  const double share = (double)s->done++ / (double)s->steps;
-  ep_run_progress("compare", 100 * (j->begin + (j->end - j->begin) * share), 100);
+/* whitened that nobody named: patches of images, else a network no wider than need be */
+static void set_unasked(stage *s) {
+  enum { WIDE_ENOUGH = 1000 };
+  if (s->job->points->shape.height > 0 && ep_features_are_network(&s->job->base->feature))
+    strcpy(s->setup->feature.features, EP_COMPARE_PATCHES);
+  if (s->setup->net.width > WIDE_ENOUGH) s->setup->net.width = WIDE_ENOUGH;
 }
 
-/* fits s->setup, judges the outputs, writes the row of the table under `name` */
-static ep_status run_from(stage *s, ep_model **m, ep_fit_info *info, const char *name,
-                          const ep_net *start) {
-  json_t *entry = json_object();
-  tell(s);
-  EP_TRY(ep_json_put(s->methods, name, entry));
-  ep_memory_peak_reset();
-  EP_TRY(ep_fit_quietly(m, info, s->job->points, s->setup, start));
-  EP_TRY(ep_json_put(entry, "loss", ep_json_number(info->loss)));
-  EP_TRY(ep_json_put(entry, "status", json_string(ep_outcome_name(info->outcome))));
-  EP_TRY(ep_json_put(entry, "epochs", json_integer(info->epochs)));
-  EP_TRY(ep_json_put(entry, "seconds", json_real(info->seconds)));
-  EP_TRY(ep_json_put(entry, "memory", json_real((double)ep_memory_peak())));
-  return judge(entry, *m, s->job);
-}
-
-static ep_status run(stage *s, ep_model **m, ep_fit_info *info, const char *name) {
-  return run_from(s, m, info, name, NULL);
+static void set_step(stage *s, const step *one) {
+  set(s, one->method);
+  if (one->analytic) strcpy(s->setup->fit.kernel, "analytic");
+  if (one->free && !one->method->no_width) set_unasked(s);
+  if (strcmp(one->method->name, "gd") == 0) strcpy(s->setup->fit.track, "ntk");
+  if (strcmp(one->method->name, "grassmann") == 0) strcpy(s->setup->fit.track, "c,weights");
 }
 
 /* the weights that every method starts from */
@@ -139,56 +103,176 @@ static ep_status start_weights(ep_net *net, const stage *s) {
                      X->prec);
 }
 
-/* the theory's bounds on this run, beside what was measured; `setup` is still that of the fit */
-static ep_status check_bounds(stage *s, const ep_model *m, const ep_fit_info *info) {
-  ep_net start;
-  ep_bound_result rows[EP_BOUNDS];
-  json_t *list = NULL, *all = json_object_get(s->out, "bounds"), *one;
-  size_t i;
-  if (s->setup->net.depth > 1) return EP_OK;
-  EP_TRY(start_weights(&start, s));
-  const ep_bound_run run = {&start, ep_model_net(m), s->job->points, s->setup, info->epochs};
-  ep_status st = ep_bounds_check(rows, &run);
-  if (!st) st = ep_bounds_to_json(&list, rows);
-  ep_net_free(&start);
-  EP_TRY(st);
-  if (!all) st = ep_json_put(s->out, "bounds", all = json_array());
-  json_array_foreach(list, i, one) {
-    const ep_bound_quantity what =
-        rows[i].bound->what; /* of the orthogonal model: C, and its PCA */
-    const bool orthogonal = what == EP_BOUND_COVARIANCE || what == EP_BOUND_REPRESENTATION;
-    if (st || orthogonal != (strcmp(s->setup->fit.method, "grassmann") == 0)) continue;
-    json_object_set_new(one, "method", json_string(s->setup->fit.method));
-    json_array_append(all, one);
+/* the same points with the positives alone */
+static ep_status leave_negatives_out(ep_points *out, const ep_points *from) {
+  const ep_pairs *p = &from->pairs;
+  ep_pairs q;
+  ptrdiff_t count = 0;
+  EP_TRY(ep_pairs_new(&q, p->anchors, p->points, p->start[p->anchors], false));
+  for (ptrdiff_t i = 0; i < p->anchors; i++) {
+    q.anchor[i] = p->anchor[i];
+    for (ptrdiff_t k = p->start[i]; k < p->start[i + 1] && p->sign[k] > 0; k++) {
+      q.partner[count] = p->partner[k];
+      q.sign[count++] = 1;
+    }
+    q.start[i + 1] = count;
   }
-  json_decref(list);
+  *out = ep_points_borrow(&from->X, &q);
+  out->shape = from->shape;
+  out->unit = from->unit;
+  return EP_OK;
+}
+
+static ep_status fit_views(stage *s, fit *f) {
+  ep_points views;
+  EP_TRY(leave_negatives_out(&views, s->job->points));
+  const ep_status st = ep_fit_quietly(&f->model, &f->info, &views, s->setup, NULL);
+  ep_points_free(&views);
   return st;
 }
 
-static bool diverged(const ep_fit_info *info) { return info->outcome == EP_DIVERGED; }
+/* the analytic kernel begins at the outputs of the same network */
+static ep_status fit_step(stage *s, fit *f, const step *one) {
+  ep_net start = {0};
+  if (one->method->views && ep_pairs_has_negatives(&s->job->points->pairs)) return fit_views(s, f);
+  if (!one->analytic) return ep_fit_quietly(&f->model, &f->info, s->job->points, s->setup, NULL);
+  EP_TRY(start_weights(&start, s));
+  const ep_status st = ep_fit_quietly(&f->model, &f->info, s->job->points, s->setup, &start);
+  ep_net_free(&start);
+  return st;
+}
 
-/* column `name` of the history, divided by `scale`, with its epochs */
+static int column_of(const ep_history *h, const char *name) {
+  int c = 0;
+  while (c < h->columns && strcmp(h->name[c], name) != 0) c++;
+  return c;
+}
+
+static double history_at(const ep_history *h, ptrdiff_t row, const char *name) {
+  const int c = column_of(h, name);
+  return c < h->columns && row >= 0 && row < h->rows ? h->value[row * h->columns + c] : NAN;
+}
+
+/* share of the change of the loss that the last tenth of the epochs made */
+static double settling(const ep_fit_info *info) {
+  const ep_history *h = &info->history;
+  const ptrdiff_t last = h->rows - 1;
+  if (info->outcome == EP_CONVERGED) return 0;
+  if (last < 10) return NAN;
+  const double end = history_at(h, last, "loss"), all = fabs(history_at(h, 0, "loss") - end);
+  return all > 0 ? fabs(history_at(h, last - last / 10, "loss") - end) / all : 0;
+}
+
+/* how far the outputs of training are from those of its start: the same fit with no epochs */
+static ep_status moved(stage *s, fit *f) {
+  const ep_points *p = s->job->unseen;
+  ep_model *m = NULL;
+  ep_fit_info info = {0};
+  ep_mat E = {0}, F = {0}; /* in the precision of the points, and in double */
+  s->setup->fit.epochs = 0;
+  s->setup->fit.track[0] = '\0';
+  ep_status st = ep_fit_quietly(&m, &info, s->job->points, s->setup, NULL);
+  if (!st) st = ep_mat_new(&E, p->X.prec, p->X.rows, ep_model_outputs(m));
+  if (!st) st = ep_mat_new(&F, EP_DOUBLE, E.rows, E.cols);
+  if (!st) st = ep_model_embed(NULL, &E, m, &p->X);
+  if (!st) ep_mat_copy(&F, &E);
+  if (!st)
+    st = ep_outputs_difference(&f->result.trial.moved, &f->result.F, &F, f->result.method->rotated);
+  ep_mat_free(&E);
+  ep_mat_free(&F);
+  ep_model_free(m);
+  ep_fit_info_free(&info);
+  return st;
+}
+
+static bool diverged(const fit *f) { return f->info.outcome == EP_DIVERGED; }
+
+static ep_status judge(stage *s, fit *f) {
+  const ep_outputs map = ep_outputs_of(f->model);
+  const ep_method_row *m = f->result.method;
+  EP_TRY(ep_judge(&f->result, &map, s->job));
+  if (m->closed || diverged(f)) return EP_OK;
+  f->result.trial.settling = settling(&f->info);
+  return m->stands_for ? EP_OK : moved(s, f);
+}
+
+static ep_status run_fit(stage *s, fit *f, const step *one) {
+  const double nan = NAN;
+  const size_t before = ep_memory_current();
+  json_t *entry = json_object();
+  f->result = (ep_fitted){.name = step_name(one), .method = one->method, .entry = entry};
+  EP_TRY(ep_json_put(one->free ? s->free_methods : s->methods, f->result.name, entry));
+  set_step(s, one);
+  ep_memory_peak_reset();
+  EP_TRY(fit_step(s, f, one));
+  f->result.trial = (ep_trial){true,         diverged(f),     nan, nan, nan, nan, nan,
+                               f->info.loss, f->info.seconds, 0,   nan, nan, nan};
+  f->result.trial.memory = (double)ep_memory_peak() - (double)(before - s->held);
+  EP_TRY(ep_json_put(entry, "status", json_string(ep_outcome_name(f->info.outcome))));
+  EP_TRY(ep_json_put(entry, "epochs", json_integer(f->info.epochs)));
+  if (one->free && !one->method->no_width)
+    EP_TRY(ep_json_put(entry, "features", json_string(s->setup->feature.features)));
+  return judge(s, f);
+}
+
+static ep_status run_step(stage *s, const step *one) {
+  ep_progress_begin(s->job->progress, step_name(one), one->free ? 0 : (double)s->job->width,
+                    s->job->seed);
+  const ep_status st = run_fit(s, &s->fit[s->count++], one);
+  ep_progress_end(s->job->progress);
+  return st;
+}
+
+/* ---- what lies between them */
+
+/* a fit that ended well; NULL: there is none */
+static fit *find(stage *s, const char *name) {
+  for (int i = 0; name && i < s->count; i++)
+    if (strcmp(s->fit[i].result.name, name) == 0 && !diverged(&s->fit[i])) return &s->fit[i];
+  return NULL;
+}
+
+/* what a fit is held against: what it stands for, else the first training of the table that was run */
+static fit *training_of(stage *s, const fit *f) {
+  const ep_method_row *m = f->result.method;
+  if (m->stands_for && find(s, m->stands_for)) return find(s, m->stands_for);
+  for (int i = 0; i < s->count; i++)
+    if (!s->fit[i].result.method->closed && !s->fit[i].result.method->stands_for &&
+        !diverged(&s->fit[i]))
+      return &s->fit[i];
+  return NULL;
+}
+
+static ep_status differences(stage *s) {
+  for (int i = 0; i < s->count; i++) {
+    fit *f = &s->fit[i], *training = training_of(s, f);
+    if (training && training != f && !diverged(f))
+      EP_TRY(ep_outputs_difference(&f->result.trial.difference, &f->result.F, &training->result.F,
+                                   f->result.method->rotated));
+    EP_TRY(ep_trial_write(f->result.entry, &f->result.trial));
+  }
+  return EP_OK;
+}
+
+/* a column of the history, divided by `scale`, with its epochs */
 static ep_status series(json_t *out, const char *name, const ep_history *h, const char *column,
                         double scale) {
-  int c = 2;
-  while (c < h->columns && strcmp(h->name[c], column) != 0) c++;
-  if (c == h->columns) return EP_OK;
+  if (column_of(h, column) == h->columns) return EP_OK;
   json_t *x = json_array(), *y = json_array();
   double last = NAN;
   for (ptrdiff_t r = 0; r < h->rows; r++) {
-    const double v = h->value[r * h->columns + c] / scale;
+    const double v = history_at(h, r, column) / scale;
     if (v == last) continue; /* between two looks */
     last = v;
-    json_array_append_new(x, json_real(h->value[r * h->columns]));
+    json_array_append_new(x, json_real(history_at(h, r, "epoch")));
     json_array_append_new(y, ep_json_number(v));
   }
   return ep_json_put(out, name, json_pack("{s:o, s:o}", "epoch", x, "value", y));
 }
 
-/* ---- how far apart two representations are */
-
-/* mean and max over points of |a_i - b_i| / |b_i|; points with b = 0 are left out */
-static ep_status difference(json_t *out, const char *name, const ep_mat *A, const ep_mat *B) {
+/* mean and max over the points of the pairs of |a_i - b_i| / |b_i|; points with b = 0 are left out */
+static ep_status point_differences(json_t *out, const char *name, const ep_mat *A,
+                                   const ep_mat *B) {
   double sum = 0, top = 0, count = 0;
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat a = ep_mat_rows(A, i, 1), b = ep_mat_rows(B, i, 1);
@@ -208,7 +292,36 @@ static ep_status embed_points(ep_mat *F, const stage *s, const ep_model *m) {
   return ep_model_embed(NULL, F, m, &s->job->points->X);
 }
 
-/* ---- training and the frozen kernel */
+/* ---- the theory's part: training and the frozen kernel */
+
+/* the theory's bounds on this run, beside what was measured */
+static ep_status check_bounds(stage *s, const fit *f) {
+  ep_net start;
+  ep_bound_result rows[EP_BOUNDS];
+  json_t *list = NULL, *all = json_object_get(s->out, "bounds"), *one;
+  size_t i;
+  const bool grassmann = f->result.method->rotated;
+  set(s, f->result.method);
+  if (s->setup->net.depth > 1) return EP_OK;
+  EP_TRY(start_weights(&start, s));
+  const ep_bound_run run = {&start, ep_model_net(f->model), s->job->points, s->setup,
+                            f->info.epochs};
+  ep_status st = ep_bounds_check(rows, &run);
+  if (!st) st = ep_bounds_to_json(&list, rows);
+  ep_net_free(&start);
+  EP_TRY(st);
+  if (!all) st = ep_json_put(s->out, "bounds", all = json_array());
+  json_array_foreach(list, i, one) {
+    const ep_bound_quantity what =
+        rows[i].bound->what; /* of the orthogonal model: C, and its PCA */
+    const bool orthogonal = what == EP_BOUND_COVARIANCE || what == EP_BOUND_REPRESENTATION;
+    if (st || orthogonal != grassmann) continue;
+    json_object_set_new(one, "method", json_string(s->setup->fit.method));
+    json_array_append(all, one);
+  }
+  json_decref(list);
+  return st;
+}
 
 /* |K(0)|_F at the points that are followed */
 static ep_status kernel_size(double *size, const stage *s) {
@@ -229,70 +342,41 @@ static ep_status kernel_size(double *size, const stage *s) {
   return st;
 }
 
-static ep_status trained(stage *s, ep_mat *F) {
-  ep_model *m = NULL;
-  ep_fit_info info = {0};
-  double size = NAN;
-  set(s, "gd");
-  strcpy(s->setup->fit.track, "ntk");
-  ep_status st = kernel_size(&size, s);
-  if (!st) st = run(s, &m, &info, "gd");
-  if (!st) st = series(s->out, "ntk_time", &info.history, "ntk_frobenius", size);
-  if (!st && !diverged(&info))
-    st = ep_json_put(
-        s->out, "ntk_drift",
-        ep_json_number(info.history.value[(info.history.rows - 1) * info.history.columns + 3] /
-                       size));
-  if (!st && !diverged(&info)) st = embed_points(F, s, m);
-  if (!st && !diverged(&info)) st = check_bounds(s, m, &info);
-  ep_model_free(m);
-  ep_fit_info_free(&info);
-  return st;
-}
-
-/* the same descent with a frozen kernel; F: outputs of training, empty if it diverged. The analytic kernel begins at the
- * outputs of the same network. */
-static ep_status frozen(stage *s, const ep_mat *F, bool analytic) {
-  ep_model *m = NULL;
-  ep_fit_info info = {0};
-  ep_mat E = {0};
-  ep_net start = {0};
-  ep_status st = EP_OK;
-  set(s, "kernel");
-  if (analytic) {
-    strcpy(s->setup->fit.kernel, "analytic");
-    st = start_weights(&start, s);
-  }
-  if (!st)
-    st = run_from(s, &m, &info, analytic ? "kernel, analytic" : "kernel", analytic ? &start : NULL);
-  if (!st && F->data && !diverged(&info)) st = embed_points(&E, s, m);
-  if (!st && E.data)
-    st = difference(s->out, analytic ? "analytic_difference" : "kernel_difference", &E, F);
-  ep_mat_free(&E);
-  ep_net_free(&start);
-  ep_model_free(m);
-  ep_fit_info_free(&info);
-  return st;
-}
-
-static ep_status kernels(stage *s) {
-  ep_mat F = {0};
-  ep_status st = EP_OK;
-  if (ep_compare_has(s->job->config, "gd")) st = trained(s, &F);
-  if (!st && ep_compare_has(s->job->config, "kernel")) {
-    st = frozen(s, &F, false);
-    if (!st) st = frozen(s, &F, true);
+static ep_status kernel_differences(stage *s, const fit *gd) {
+  static const char *const names[][2] = {{"kernel", "kernel_difference"},
+                                         {"kernel, analytic", "analytic_difference"}};
+  ep_mat F = {0}, E = {0};
+  ep_status st = find(s, "kernel") ? embed_points(&F, s, gd->model) : EP_OK;
+  for (int k = 0; !st && F.data && k < 2; k++) {
+    const fit *f = find(s, names[k][0]);
+    if (!f) continue;
+    st = embed_points(&E, s, f->model);
+    if (!st) st = point_differences(s->out, names[k][1], &E, &F);
+    ep_mat_free(&E);
+    E = (ep_mat){0};
   }
   ep_mat_free(&F);
   return st;
 }
 
-/* ---- the orthogonal model and PCA */
+static ep_status kernel_part(stage *s) {
+  const fit *gd = NULL;
+  double size = NAN;
+  for (int i = 0; i < s->count; i++)
+    if (strcmp(s->fit[i].result.name, "gd") == 0) gd = &s->fit[i];
+  if (!gd) return EP_OK;
+  const ep_history *h = &gd->info.history;
+  set(s, gd->result.method);
+  EP_TRY(kernel_size(&size, s));
+  EP_TRY(series(s->out, "ntk_time", h, "ntk_frobenius", size));
+  if (diverged(gd)) return EP_OK;
+  EP_TRY(ep_json_put(s->out, "ntk_drift",
+                     ep_json_number(history_at(h, h->rows - 1, "ntk_frobenius") / size)));
+  EP_TRY(check_bounds(s, gd));
+  return kernel_differences(s, gd);
+}
 
-typedef struct {
-  ep_model *trained, *first, *last; /* grassmann; PCA of C(0); PCA of C at the end */
-  ep_fit_info info[3];
-} orthogonal;
+/* ---- and the orthogonal model and PCA */
 
 /* principal angles in degrees */
 static ep_status angles(json_t *out, const char *name, const ep_mat *A, const ep_mat *B) {
@@ -308,13 +392,13 @@ static ep_status angles(json_t *out, const char *name, const ep_mat *A, const ep
 }
 
 /* U = W'psi of the two PCAs at all points, after the best rotation */
-static ep_status rotated_difference(stage *s, orthogonal *o) {
+static ep_status rotated_difference(stage *s, ep_model *first, ep_model *last) {
   ep_mat A = {0}, B = {0}, O = {0};
   ep_procrustes_info info;
-  ep_status st = ep_model_normalise(o->first);
-  if (!st) st = ep_model_normalise(o->last);
-  if (!st) st = embed_points(&A, s, o->last);
-  if (!st) st = embed_points(&B, s, o->first);
+  ep_status st = ep_model_normalise(first);
+  if (!st) st = ep_model_normalise(last);
+  if (!st) st = embed_points(&A, s, last);
+  if (!st) st = embed_points(&B, s, first);
   if (!st) st = ep_mat_new(&O, EP_DOUBLE, A.cols, A.cols);
   if (!st) st = ep_procrustes(&O, &info, &A, &B);
   if (!st)
@@ -339,107 +423,97 @@ static ep_status spectrum(json_t *out, const ep_fit_info *info) {
   return ep_json_put(out, "spectrum", all);
 }
 
-static ep_status fit_pca(stage *s, orthogonal *o) {
-  set(s, "pca");
-  EP_TRY(run(s, &o->first, &o->info[1], "pca"));
-  return spectrum(s->out, &o->info[1]);
-}
-
-static ep_status fit_grassmann(stage *s, orthogonal *o, double size) {
-  const ep_history *h = &o->info[0].history;
-  set(s, "grassmann");
-  strcpy(s->setup->fit.track, "c,weights");
-  EP_TRY(run(s, &o->trained, &o->info[0], "grassmann"));
-  EP_TRY(series(s->out, "c_time", h, "c_frobenius", size));
-  EP_TRY(series(s->out, "w_time", h, "w_change", 1));
-  if (diverged(&o->info[0])) return EP_OK;
-  EP_TRY(check_bounds(s, o->trained, &o->info[0]));
-  return ep_json_put(s->out, "c_drift",
-                     ep_json_number(h->value[(h->rows - 1) * h->columns + 2] / size));
-}
-
 /* PCA of C at the weights that grassmann ended with, beside that of C(0) and the trained W */
-static ep_status last_pca(stage *s, orthogonal *o) {
-  set(s, "pca");
-  EP_TRY(ep_fit_quietly(&o->last, &o->info[2], s->job->points, s->setup, ep_model_net(o->trained)));
-  EP_TRY(rotated_difference(s, o));
-  const ep_mat *const trained = &ep_model_net(o->trained)->W,
-                      *const first = &ep_model_net(o->first)->W,
-                      *const last = &ep_model_net(o->last)->W;
-  EP_TRY(angles(s->out, "angles_trained_first", trained, first));
-  EP_TRY(angles(s->out, "angles_trained_last", trained, last));
-  return angles(s->out, "angles_last_first", last, first);
-}
-
-static ep_status closed(stage *s, orthogonal *o) {
-  const ep_compare_config *c = s->job->config;
-  double size = NAN;
-  if (ep_compare_has(c, "pca")) EP_TRY(fit_pca(s, o));
-  if (!ep_compare_has(c, "grassmann")) return EP_OK;
-  if (!ep_compare_has(c, "pca")) return fit_grassmann(s, o, 1);
-  EP_TRY(ep_covariance_size(&size, o->first, s->job->points));
-  EP_TRY(fit_grassmann(s, o, size));
-  return diverged(&o->info[0]) ? EP_OK : last_pca(s, o);
-}
-
-static ep_status closed_forms(stage *s) {
-  orthogonal *o = ep_alloc(1, sizeof *o);
-  EP_CHECK(o, EP_ERR_NOMEM, "no memory for a comparison");
-  const ep_status st = closed(s, o);
-  ep_model_free(o->trained);
-  ep_model_free(o->first);
-  ep_model_free(o->last);
-  for (int i = 0; i < 3; i++) ep_fit_info_free(&o->info[i]);
-  ep_release(o);
-  return st;
-}
-
-/* ---- methods that are only rows of the table */
-
-static ep_status plain(stage *s, const char *method) {
-  ep_model *m = NULL;
+static ep_status last_pca(stage *s, const fit *trained, fit *first) {
+  ep_model *last = NULL;
   ep_fit_info info = {0};
-  set(s, method);
-  if (strcmp(method, "iterate") == 0) s->setup->fit.epochs = s->job->config->iterations;
-  ep_status st = run(s, &m, &info, method);
-  if (!st && strcmp(method, "infinite") == 0) st = spectrum(s->out, &info);
-  ep_model_free(m);
+  set(s, first->result.method);
+  ep_status st =
+      ep_fit_quietly(&last, &info, s->job->points, s->setup, ep_model_net(trained->model));
+  if (!st) st = rotated_difference(s, first->model, last);
+  const ep_mat *const W = &ep_model_net(trained->model)->W,
+                      *const W0 = &ep_model_net(first->model)->W,
+                      *const W1 = st ? W : &ep_model_net(last)->W;
+  if (!st) st = angles(s->out, "angles_trained_first", W, W0);
+  if (!st) st = angles(s->out, "angles_trained_last", W, W1);
+  if (!st) st = angles(s->out, "angles_last_first", W1, W0);
+  ep_model_free(last);
   ep_fit_info_free(&info);
   return st;
 }
 
-static bool has_width(const char *method) { return strcmp(method, "infinite") != 0; }
-
-static ep_status everything(stage *s, bool infinite) {
-  static const char *const done[] = {"gd", "kernel", "pca", "grassmann"};
-  for (int i = 0; ep_method_name(i); i++) {
-    const char *name = ep_method_name(i);
-    bool plain_one = ep_compare_has(s->job->config, name) && has_width(name) == !infinite;
-    for (int k = 0; k < 4; k++) plain_one = plain_one && strcmp(name, done[k]) != 0;
-    if (plain_one) EP_TRY(plain(s, name));
-  }
-  if (infinite) return EP_OK;
-  EP_TRY(closed_forms(s));
-  return kernels(s);
+static ep_status pca_part(stage *s) {
+  fit *first = find(s, "pca"), *infinite = find(s, "infinite"), *trained = NULL;
+  double size = 1;
+  if (first) EP_TRY(spectrum(s->out, &first->info));
+  if (infinite) EP_TRY(spectrum(s->free, &infinite->info));
+  for (int i = 0; i < s->count; i++)
+    if (strcmp(s->fit[i].result.name, "grassmann") == 0) trained = &s->fit[i];
+  if (!trained) return EP_OK;
+  const ep_history *h = &trained->info.history;
+  if (first) EP_TRY(ep_covariance_size(&size, first->model, s->job->points));
+  EP_TRY(series(s->out, "c_time", h, "c_frobenius", size));
+  EP_TRY(series(s->out, "w_time", h, "w_change", 1));
+  if (diverged(trained)) return EP_OK;
+  EP_TRY(check_bounds(s, trained));
+  EP_TRY(ep_json_put(s->out, "c_drift",
+                     ep_json_number(history_at(h, h->rows - 1, "c_frobenius") / size)));
+  return first ? last_pca(s, trained, first) : EP_OK;
 }
 
-static ep_status fill(stage *s, bool infinite) {
+/* ---- the job */
+
+static ep_status begin(stage *s) {
   const ep_job *j = s->job;
   s->methods = json_object();
   EP_TRY(ep_json_put(s->out, "methods", s->methods));
-  EP_TRY(ep_json_put(s->out, "width", infinite ? json_null() : json_integer(j->width)));
+  EP_TRY(ep_json_put(s->out, "width", json_integer(j->width)));
   EP_TRY(ep_json_put(s->out, "seed", json_integer(j->seed)));
-  for (int i = 0; ep_method_name(i); i++) s->steps += ep_compare_has(j->config, ep_method_name(i));
-  s->steps += 1;
-  return everything(s, infinite);
+  EP_TRY(ep_json_put(s->out, "tests",
+                     json_integer(j->test    ? j->test->X.rows
+                                  : j->train ? j->train->X.rows / 5
+                                             : j->unseen->pairs.anchors)));
+  if (!j->last) return EP_OK;
+  s->free_methods = json_object();
+  EP_TRY(ep_json_put(s->out, "free", s->free = json_object()));
+  EP_TRY(ep_json_put(s->free, "methods", s->free_methods));
+  EP_TRY(ep_json_put(s->free, "width", json_null()));
+  return ep_json_put(s->free, "seed", json_integer(j->seed));
 }
 
-ep_status ep_compare_job(json_t **out, const ep_job *job, bool infinite) {
-  stage s = {.job = job, .setup = ep_alloc(1, sizeof *s.setup), .out = json_object()};
-  ep_status st =
-      s.setup && s.out ? fill(&s, infinite) : EP_FAIL(EP_ERR_NOMEM, "no memory for a comparison");
-  ep_release(s.setup);
-  *out = s.out;
-  if (st) json_decref(s.out), *out = NULL;
+static ep_status everything(stage *s) {
+  step list[MOST_FITS];
+  const int n = steps_of(list, s->job->config, s->job->last);
+  EP_TRY(begin(s));
+  s->held = ep_memory_current();
+  for (int i = 0; i < n; i++) EP_TRY(run_step(s, &list[i]));
+  EP_TRY(differences(s));
+  EP_TRY(kernel_part(s));
+  EP_TRY(pca_part(s));
+  return s->job->last ? ep_judge_baselines(s->baseline, s->free_methods, s->job) : EP_OK;
+}
+
+static void drop(stage *s) {
+  for (int i = 0; i < s->count; i++) {
+    ep_model_free(s->fit[i].model);
+    ep_fit_info_free(&s->fit[i].info);
+    ep_mat_free(&s->fit[i].result.F);
+  }
+  for (int i = 0; i < 2; i++) ep_mat_free(&s->baseline[i].F);
+  ep_release(s->setup);
+  ep_release(s);
+}
+
+ep_status ep_compare_job(json_t **out, const ep_job *job) {
+  stage *s = ep_alloc(1, sizeof *s);
+  *out = json_object();
+  EP_CHECK(s && *out, EP_ERR_NOMEM, "no memory for a comparison");
+  s->job = job;
+  s->out = *out;
+  s->setup = ep_alloc(1, sizeof *s->setup);
+  const ep_status st =
+      s->setup ? everything(s) : EP_FAIL(EP_ERR_NOMEM, "no memory for a comparison");
+  drop(s);
+  if (st) json_decref(*out), *out = NULL;
   return st;
 }

@@ -20,8 +20,8 @@ def compare(good):
 
 
 def without_times(x):
-    if isinstance(x, dict):
-        return {k: without_times(v) for k, v in x.items() if k not in ("seconds", "memory")}
+    if isinstance(x, dict):  # the choice, the order of equals and the words hang on times
+        return {k: without_times(v) for k, v in x.items() if k not in ("seconds", "memory", "cheaper", "use", "words", "table", "verdict")}
     return [without_times(v) for v in x] if isinstance(x, list) else x
 
 
@@ -30,7 +30,18 @@ def test_everything_is_there(compare, tmp_path):
     r = compare()
     rows = {(row["method"], row["width"]) for row in r["table"]}
     methods = ["gd", "kernel", "kernel, analytic", "grassmann", "pca", "iterate"]
-    assert rows == {(m, w) for m in methods for w in (30, 120)} | {("infinite", None)}
+    free = ["infinite", "whitened", "raw inputs", "PCA of inputs"]
+    assert rows == {(m, w) for m in methods for w in (30, 120)} | {(m, None) for m in free}
+    scores = [row["accuracy"] for row in r["table"]]
+    assert scores == sorted(scores, reverse=True) and [row["best"] for row in r["table"]] == [True] + [False] * (len(scores) - 1)
+    for name in "same_function", "as_good", "cheaper":
+        for v in [r["verdict"]] + list(r["verdict"]["methods"].values()):
+            assert v[name]["answer"] in ("yes", "no", "no answer") and isinstance(v[name]["number"], float)
+    use = r["verdict"]["use"]
+    assert use["answer"] == "yes" and use["words"].startswith(f"Use {use['method']}: ") and use["number"] in scores
+    assert use["command"].startswith("eigenpair fit --method ") and use["command"] in use["words"]
+    log = (tmp_path / "c/log.txt").read_text().splitlines()
+    assert len(log) == 32 and log[0].startswith("job 1 of 32: gd, width 30, seed 0; ") and log[31].startswith("job 32 of 32")
     assert all(0 <= row["accuracy"] <= 1 and row["seconds"] >= 0 and row["memory"] > 0 for row in r["table"])
     for name in "kernel", "pca":
         v = r["verdict"][name]
@@ -129,18 +140,102 @@ def test_a_matrix_without_labels(good, save, rng):
     r = json.loads(good("compare", "--data", "x.npy", "--widths", "20,40", "--runs", 1, "--epochs", 5, "--outputs", 3,
                         "--threads", 1, "--json"))
     assert all(row["accuracy"] is None for row in r["table"]) and r["verdict"]["pca"]["answer"]
+    assert all(0 <= row["recall"] <= 1 and row["rankme"] >= 1 for row in r["table"])
+    assert r["verdict"]["score"] == "recall of positives" and r["scored_on"] == "new views of the data"
+    assert r["verdict"]["use"]["number"] in [row["recall"] for row in r["table"]]
 
 
 def test_the_text(good):
     """Table, laws, verdict and the report's place."""
     out = good("compare", *SMALL, "--methods", "gd,kernel", "--runs", 1)
-    assert "method" in out and "frozen kernel: " in out and "width^" in out and "report: compare/report.html" in out
+    assert out.startswith("Use ") and out.splitlines()[2].split()[:2] == ["method", "width"]
+    assert "raw inputs" in out and "Is it the same function? " in out and "frozen kernel: " in out and "width^" in out and "report: compare/report.html" in out
+
+
+def nearest(A, P):
+    """Share of rows of A whose row of P is the nearest by cosine."""
+    unit = lambda X: X / np.linalg.norm(X, axis=1, keepdims=True)
+    return ((unit(A) @ unit(P).T).argmax(axis=1) == np.arange(len(A))).mean()
+
+
+def test_ready_pairs_without_labels(good, save, rng, tmp_path):
+    """Every fifth pair is kept back, and the scores are of those: raw inputs by NumPy; a model from the other pairs."""
+    A = rng.normal(size=(60, 5))
+    P = A + 0.7 * rng.normal(size=A.shape)
+    out = np.arange(60) % 5 == 4
+    save(a=A, p=P, a1=A[~out], p1=P[~out], q=np.concatenate([A[out], P[out]]))
+    more = ["--loss", "vicreg", "--rate", 0.01, "--outputs", 3, "--precision", "double", "--threads", 1]
+    r = json.loads(good("compare", "--anchors", "a.npy", "--positives", "p.npy", "--methods", "gd,kernel", "--widths", 40,
+                        "--runs", 1, "--epochs", 15, "--json", *more))
+    rows = {row["method"]: row for row in r["table"]}
+    assert r["scored_on"] == "held-out pairs" and rows["raw inputs"]["recall"] == pytest.approx(nearest(A[out], P[out]))
+    X, mean = np.concatenate([A[~out], P[~out]]), np.concatenate([A[~out], P[~out]]).mean(axis=0)
+    V = np.linalg.eigh(np.cov(X.T))[1][:, -3:]
+    assert rows["PCA of inputs"]["recall"] == pytest.approx(nearest((A[out] - mean) @ V, (P[out] - mean) @ V))
+    E = {}
+    for name, method, epochs in ("gd", "gd", 15), ("kernel", "kernel", 15), ("start", "gd", 0):
+        good("fit", "--method", method, "--anchors", "a1.npy", "--positives", "p1.npy", "--width", 40, "--epochs", epochs,
+             *more, "--out", "m.npz")
+        good("embed", "--model", "m.npz", "--data", "q.npy", "--precision", "double", "--out", "e.npy")
+        E[name] = np.load(tmp_path / "e.npy")
+    assert rows["gd"]["recall"] == pytest.approx(nearest(E["gd"][:12], E["gd"][12:]))
+    apart = lambda a, b: (np.linalg.norm(E[a] - E[b], axis=1) / np.linalg.norm(E[b], axis=1)).mean()
+    np.testing.assert_allclose(rows["kernel"]["difference"], apart("kernel", "gd"), rtol=1e-9)
+    np.testing.assert_allclose(r["verdict"]["methods"]["kernel"]["same_function"]["number"], apart("kernel", "gd"), rtol=1e-9)
+    fits = [job for job in r["jobs"] if job["width"]][0]["methods"]
+    np.testing.assert_allclose(fits["gd"]["moved"], apart("gd", "start"), rtol=1e-9)
+
+
+def test_ready_pairs_with_labels(good, save, rng):
+    """Labels of the anchors, a labelled test set; the score is that of the probe."""
+    label, more = np.arange(80) % 2, np.arange(40) % 2
+    A, T = (rng.normal(size=(len(y), 4)) + 6 * y[:, None] for y in (label, more))
+    save(a=A, p=A + 0.1 * rng.normal(size=A.shape), l=label, t=T, tl=more)
+    ready = ["--anchors", "a.npy", "--positives", "p.npy", "--labels", "l.npy", "--test", "t.npy"]
+    rest = ["--loss", "vicreg", "--methods", "gd", "--widths", 30, "--runs", 1, "--epochs", 5, "--outputs", 2, "--json"]
+    r = json.loads(good("compare", *ready, "--test-labels", "tl.npy", *rest))
+    assert r["scored_on"] == "test points" and r["verdict"]["score"] == "accuracy"
+    assert {row["method"]: row["accuracy"] for row in r["table"]}["raw inputs"] == 1
+
+
+def test_training_that_does_not_move(compare):
+    """At a rate of nothing the frozen kernel is training, but that says nothing: no answer, and what to do."""
+    r = compare("--methods", "gd,kernel", "--rate", 1e-9, "--widths", 30, "--runs", 1)
+    v = r["verdict"]["methods"]["kernel"]["same_function"]
+    assert v["answer"] == "no answer" and v["number"] < 1e-3 and "not moved" in v["words"] and "--epochs" in v["words"]
+
+
+def test_training_that_diverges(good, save, rng):
+    """No score of training, a choice all the same."""
+    save(x=rng.normal(size=(30, 8)))
+    r = json.loads(good("compare", "--data", "x.npy", "--methods", "gd,pca", "--widths", 20, "--runs", 1, "--epochs", 60,
+                        "--rate", 1e6, "--similarity", "dot", "--outputs", 3, "--threads", 1, "--json"))
+    assert {row["method"]: row["diverged"] for row in r["table"]}["gd"] == 1
+    assert r["verdict"]["use"]["method"] in ("pca", "whitened") and "training diverged" in r["verdict"]["use"]["words"]
+
+
+def test_quick(good):
+    """Few fits, one seed; what is given stays."""
+    r = json.loads(good("compare", "--data", "digits", "--samples", 60, "--test-samples", 100, "--widths", 25, "--threads", 1,
+                        "--epochs", 5, "--json", "--quick"))
+    assert r["config"]["runs"] == 1 and r["config"]["widths"] == "25" and r["config"]["samples"] == 60
+    assert {row["method"] for row in r["table"]} == {"gd", "pca", "infinite", "whitened", "raw inputs", "PCA of inputs"}
+
+
+def test_the_command_is_that_fit(good, tmp_path):
+    """What the first line proposes runs, and gives the loss in the table."""
+    out = json.loads(good("compare", "--data", "digits", "--samples", 60, "--methods", "gd,pca", "--widths", 25, "--runs", 2,
+                          "--epochs", 5, "--outputs", 4, "--test-samples", 100, "--threads", 1, "--seed", 3, "--json"))
+    words = out["verdict"]["use"]["command"].split()
+    fit = json.loads(good(*words[1:], "--threads", 1, "--json"))
+    first = [job for job in out["jobs"] if job["seed"] == 3 and out["verdict"]["use"]["method"] in job["methods"]][0]
+    assert fit["loss"] == pytest.approx(first["methods"][out["verdict"]["use"]["method"]]["loss"], rel=1e-6)
 
 
 @pytest.mark.parametrize("args, word", [
     (["--widths", "100,x"], "--widths"), (["--widths", "100,50"], "--widths"), (["--methods", "gd,pda"], "--methods"),
     (["--methods", ""], "--methods"), (["--init", "w.npz"], "--init"), (["--out", ""], "--out"),
-    (["--test", "nowhere.npy"], "nowhere.npy"), (["--width", 100], "--widths"),
+    (["--test", "nowhere.npy"], "nowhere.npy"), (["--holdout", 0.9], "--holdout"), (["--width", 100], "--widths"),
 ])
 def test_refusals(ep, args, word):
     """One line that names the option."""

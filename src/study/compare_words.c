@@ -1,0 +1,315 @@
+/* The verdict in words: numbers first, and where there is no answer what to run to get one. */
+#include "study/compare_words.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <string.h>
+
+const char *ep_score_name(ep_score by) {
+  return by == EP_BY_ACCURACY ? "accuracy" : "recall of positives";
+}
+
+__attribute__((format(printf, 3, 4))) static void say(char *text, size_t room, const char *format,
+                                                      ...) {
+  va_list args;
+  const size_t used = strlen(text);
+  va_start(args, format);
+  vsnprintf(text + used, room - used, format, args);
+  va_end(args);
+}
+
+static void duration(char out[32], double seconds) {
+  if (seconds < 0.095) snprintf(out, 32, "%.1g s", fmax(seconds, 1e-3));
+  else if (seconds < 100) snprintf(out, 32, "%.2g s", seconds);
+  else if (seconds < 6000) snprintf(out, 32, "%.0f min", seconds / 60);
+  else snprintf(out, 32, "%.1f h", seconds / 3600);
+}
+
+static void bytes(char out[32], double b) {
+  if (b < 1073741824.) snprintf(out, 32, "%.3g MiB", b / 1048576);
+  else snprintf(out, 32, "%.3g GiB", b / 1073741824.);
+}
+
+static double seconds_of(const ep_row *row) {
+  return ep_spread_of(row, offsetof(ep_trial, seconds)).mean;
+}
+static double memory_of(const ep_row *row) {
+  return ep_spread_of(row, offsetof(ep_trial, memory)).high;
+}
+
+static void name_row(char out[80], const ep_row *row) {
+  if (row->width > 0) snprintf(out, 80, "%s at width %ld", row->name, row->width);
+  else snprintf(out, 80, "%s", row->name);
+}
+
+/* ---- the command */
+
+static void shell_value(char *text, size_t room, const char *flag, const char *value) {
+  static const char plain[] =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/-+=@%:,";
+  const bool quote = !*value || strspn(value, plain) != strlen(value);
+  say(text, room, quote ? " --%s '%s'" : " --%s %s", flag, value);
+}
+
+static void add_option(char *text, size_t room, const char *name, const json_t *value) {
+  char flag[64], number[64];
+  ep_options_flag(flag, name);
+  if (json_is_string(value)) { /* a list has one a line */
+    char line[1024];
+    for (const char *at = json_string_value(value); *at;) {
+      const size_t n = strcspn(at, "\n");
+      snprintf(line, sizeof line, "%.*s", (int)(n < 1023 ? n : 1023), at);
+      shell_value(text, room, flag, line);
+      at += n + (at[n] == '\n');
+    }
+  } else if (json_is_boolean(value)) {
+    if (json_is_true(value)) say(text, room, " --%s", flag);
+  } else {
+    snprintf(number, sizeof number, "%.10g", json_number_value(value));
+    shell_value(text, room, flag, number);
+  }
+}
+
+/* --flags of everything in the setup that is not as it is by default */
+static void add_changed(char *text, size_t room, const ep_setup *setup) {
+  static ep_setup plain;
+  json_t *mine, *its = NULL, *value;
+  const char *name;
+  ep_setup_default(&plain);
+  if (ep_setup_to_json(&mine, setup) || ep_setup_to_json(&its, &plain)) return;
+  json_object_foreach(mine, name, value) {
+    if (strcmp(name, "method") != 0 && !json_equal(value, json_object_get(its, name)))
+      add_option(text, room, name, value);
+  }
+  json_decref(mine);
+  json_decref(its);
+}
+
+/* the fit of a row, as a user would ask for it */
+static void command_of(char command[1800], const ep_row *row, const ep_compare_config *config,
+                       const ep_setup *base) {
+  static ep_setup s;
+  s = *base;
+  s.run.threads = 0;
+  s.run.memory = 0;
+  if (row->width > 0) s.net.width = row->width;
+  if (!row->method->closed) {
+    s.fit.rate = config->rate;
+    s.fit.epochs = row->method->few_steps ? config->iterations : config->epochs;
+  }
+  if (strcmp(row->name, row->method->name) != 0) strcpy(s.fit.kernel, "analytic");
+  if (row->width == 0 && !row->method->no_width && strcmp(s.feature.features, "dense") == 0 &&
+      row->features)
+    snprintf(s.feature.features, sizeof s.feature.features, "%.63s", row->features);
+  snprintf(command, 1800, "eigenpair fit --method %s", row->method->name);
+  add_changed(command, 1800, &s);
+}
+
+/* ---- what to use */
+
+static const ep_row *named(const ep_comparison *m, const char *name) {
+  for (int i = 0; i < m->rows; i++)
+    if (strcmp(m->row[i].name, name) == 0) return &m->row[i];
+  return NULL;
+}
+
+/* (training 62 %, raw inputs 78 %) */
+static void say_others(char *text, size_t room, const ep_comparison *m, const ep_row *training,
+                       const ep_row *rival) {
+  const ep_row *list[] = {training, rival, named(m, "raw inputs")};
+  bool any = false;
+  for (int k = 0; k < 3; k++) {
+    if (!list[k]) continue;
+    const double score = ep_spread_score(list[k], m->by).mean;
+    const char *name = k == 0 ? "training" : list[k]->name;
+    if (isfinite(score))
+      say(text, room, "%s%s %.1f %%", any ? ", " : " (", name, 100 * score), any = true;
+    else if (ep_row_diverged(list[k]))
+      say(text, room, "%s%s diverged", any ? ", " : " (", name), any = true;
+  }
+  if (any) say(text, room, ")");
+}
+
+void ep_say_use(char text[2400], char command[1800], const ep_comparison *m, int use, int rival,
+                const ep_compare_config *config, const ep_setup *base) {
+  char mine[32], its[32];
+  text[0] = command[0] = '\0';
+  if (use < 0) {
+    say(text, 2400,
+        "No answer: no method has a score. Lower --rate if training diverged, or name a closed "
+        "form in --methods.");
+    return;
+  }
+  const ep_row *row = &m->row[use], *training = ep_row_training(row, m->row, m->rows, m->by);
+  const bool trains = ep_row_trains(row);
+  const ep_row *instead = trains ? (rival >= 0 ? &m->row[rival] : NULL) : NULL;
+  command_of(command, row, config, base);
+  duration(mine, seconds_of(row));
+  say(text, 2400, "Use %s: %.1f %%", row->name, 100 * ep_spread_score(row, m->by).mean);
+  if (m->by == EP_BY_RECALL) say(text, 2400, " of positives found");
+  say_others(text, 2400, m, trains ? NULL : training, instead);
+  say(text, 2400, ", %s", mine);
+  if (!trains && training)
+    duration(its, seconds_of(training)), say(text, 2400, " instead of %s", its);
+  if (instead) duration(its, seconds_of(instead)), say(text, 2400, " (%s %s)", instead->name, its);
+  say(text, 2400, ". %s", command);
+}
+
+/* ---- no answer, and what to run */
+
+static void say_reason(char *text, size_t room, const ep_finding *f, const ep_row *training,
+                       const ep_compare_config *config) {
+  switch (f->reason) {
+    case EP_NOT_MOVED:
+      say(text, room,
+          " Training has not moved: its outputs are within the tolerance of those at its start, "
+          "which would pass as well. Try --epochs %ld, or a larger --rate.",
+          10 * config->epochs);
+      break;
+    case EP_NOT_SETTLED:
+      say(text, room,
+          " Training has not settled: the last tenth of its epochs made %.0f %% of the change of "
+          "its loss. Try --epochs %ld.",
+          100 * ep_spread_of(training, offsetof(ep_trial, settling)).high, 10 * config->epochs);
+      break;
+    case EP_SEEDS_DISAGREE:
+      say(text, room, " Seeds disagree, or are too few. Try --runs %ld.",
+          config->runs < 5 ? 5 : 2 * config->runs);
+      break;
+    case EP_NOT_MEASURED:
+      say(text, room,
+          training ? " It was not measured." : " No training was run. Try --methods gd,... .");
+      break;
+    case EP_TRAINING_DIVERGED: say(text, room, " Training diverged. Try a smaller --rate."); break;
+    case EP_METHOD_DIVERGED: say(text, room, " It diverged. Try a smaller --rate."); break;
+    default: break;
+  }
+}
+
+static const char *opening(ep_answer answer) {
+  return answer == EP_YES ? "Yes" : answer == EP_NO ? "No" : "No answer";
+}
+
+void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
+                 const ep_comparison *m, const ep_compare_config *config) {
+  char mine[80];
+  name_row(mine, row);
+  snprintf(text, 600, "%s", opening(f->answer));
+  if (isfinite(f->number))
+    say(text, 600,
+        ": at held-out points the outputs of %s differ from those of training by %.2g of their "
+        "length%s (seeds %.2g to %.2g, tolerance %g).",
+        mine, f->number, row->method->rotated ? ", after the best rotation" : "", f->low, f->high,
+        m->tolerance);
+  else say(text, 600, ".");
+  say_reason(text, 600, f, training, config);
+}
+
+void ep_say_good(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
+                 const ep_comparison *m, const ep_compare_config *config) {
+  char mine[80], its[80];
+  const ep_row *raw = named(m, "raw inputs");
+  name_row(mine, row);
+  snprintf(text, 600, "%s", opening(f->answer));
+  if (isfinite(f->number)) {
+    name_row(its, training);
+    say(text, 600,
+        ": %s has %s %.1f %%, training (%s) %.1f %%: %+.1f points (95 %% interval %+.1f to %+.1f).",
+        mine, ep_score_name(m->by), 100 * ep_spread_score(row, m->by).mean, its,
+        100 * ep_spread_score(training, m->by).mean, 100 * f->number, 100 * f->low, 100 * f->high);
+  } else say(text, 600, ".");
+  say_reason(text, 600, f, training, config);
+  if (raw && ep_spread_score(raw, m->by).mean > ep_spread_score(row, m->by).mean + EP_MARGIN)
+    say(text, 600, " Raw inputs are better: %.1f %%.", 100 * ep_spread_score(raw, m->by).mean);
+}
+
+void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row,
+                    const ep_row *training) {
+  char a[32], b[32], c[32], d[32];
+  snprintf(text, 600, "%s", opening(f->answer));
+  if (!training || !isfinite(f->number)) {
+    say(text, 600, ": there is no training to compare its cost with.");
+    return;
+  }
+  duration(a, seconds_of(row));
+  duration(b, seconds_of(training));
+  bytes(c, memory_of(row));
+  bytes(d, memory_of(training));
+  say(text, 600, ": %s and %s instead of %s and %s.", a, c, b, d);
+  if (f->reason == EP_TRADE) say(text, 600, " It is a trade: less time, more memory.");
+  if (f->reason == EP_SEEDS_DISAGREE) say(text, 600, " Seeds disagree on the time.");
+}
+
+/* ---- the theory's part */
+
+static const char *model_of(const char *name) {
+  return strcmp(name, "kernel") == 0 ? "the frozen tangent kernel" : "PCA of C(0)";
+}
+
+static const char *instead_of(const char *name) {
+  return strcmp(name, "kernel") == 0 ? "training" : "the PCA of C at the end of training";
+}
+
+void ep_say_theory(char text[600], const char *name, const ep_comparison *m, const ep_drift_row *d,
+                   const ep_finding *now, double from, double needed, bool lost) {
+  const double top = m->width[m->widths - 1];
+  const ep_finding falls = ep_falls(&d->law);
+  const bool holds = isfinite(from);
+  text[0] = '\0';
+  if (holds)
+    say(text, 600,
+        "Yes, from width %.0f on: %s differs from %s by %.2g of its length at width %.0f "
+        "(tolerance %g).",
+        from, model_of(name), instead_of(name), now->number, top, m->tolerance);
+  else if (lost)
+    say(text, 600, "No: training diverges at width %.0f, and %s cannot describe it.", top,
+        model_of(name));
+  else
+    say(text, 600,
+        "No: at width %.0f %s still differs from %s by %.2g of its length (tolerance %g).", top,
+        model_of(name), instead_of(name), now->number, m->tolerance);
+  if (falls.answer == EP_YES)
+    say(text, 600, " It falls as width^%.2f (95 %% interval %.2f to %.2f).", d->law.exponent,
+        d->law.low, d->law.high);
+  else if (falls.answer == EP_NO)
+    say(text, 600, " It grows as width^%.2f (95 %% interval %.2f to %.2f).", d->law.exponent,
+        d->law.low, d->law.high);
+  else if (isfinite(d->law.low))
+    say(text, 600,
+        " Whether it falls with width these runs do not say: the exponent is between %.2f and "
+        "%.2f.",
+        d->law.low, d->law.high);
+  if (holds || lost || falls.answer != EP_YES) return;
+  if (isfinite(needed) && needed > top && needed < 1e9)
+    say(text, 600, " By that law the tolerance is met near width %.2g.", needed);
+  else say(text, 600, " More width does not mend it at any size one can train.");
+}
+
+void ep_say_small(char text[300], const ep_finding *f, const ep_drift_row *d,
+                  const ep_comparison *m) {
+  snprintf(text, 300, "%s", opening(f->answer));
+  if (isfinite(f->number))
+    say(text, 300, ": %s is %.2g at width %.0f (seeds %.2g to %.2g, tolerance %g).", d->what,
+        f->number, m->width[m->widths - 1], f->low, f->high, m->tolerance);
+  else say(text, 300, ": it was not measured.");
+}
+
+void ep_say_falls(char text[300], const ep_finding *f, const ep_drift_row *d,
+                  const ep_comparison *m) {
+  snprintf(text, 300, "%s", opening(f->answer));
+  if (isfinite(f->low))
+    say(text, 300, ": %s goes as width^%.2f (95 %% interval %.2f to %.2f).", d->legend, f->number,
+        f->low, f->high);
+  else
+    say(text, 300, ": %d width%s and %d seed%s do not give an interval.", m->widths,
+        m->widths == 1 ? "" : "s", m->seeds, m->seeds == 1 ? "" : "s");
+  if (f->answer == EP_NO_ANSWER) say(text, 300, " Try more --widths, or --runs 5.");
+}
+
+void ep_say_angles(char text[600], const ep_comparison *m) {
+  snprintf(text, 600,
+           "At width %.0f the trained W is %.3g degrees (largest principal angle) from PCA of C(0) "
+           "and %.3g degrees from PCA of C at the end: training %s.",
+           m->width[m->widths - 1], m->angle_first, m->angle_last,
+           m->angle_last < 5 ? "has reached its optimum" : "is still on its way");
+}
