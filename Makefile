@@ -32,7 +32,8 @@ build: setup
 	@cmake --build --preset release -j $(JOBS) -- --no-print-directory --quiet
 
 demo: build
-	@$(EP) compare --data digits --samples 200 --widths 100,300,1000 --runs 3 --epochs 100 --progress --out build/demo
+	@$(EP) compare --data digits --augment shift:2,rotate:10 --outputs 64 --methods gd,pca --widths 100,300 --runs 1 \
+	  --progress --out build/demo
 	@echo "open     file://$(CURDIR)/build/demo/report.html"
 
 test: build

@@ -151,7 +151,7 @@ ep_finding ep_cheaper(const ep_row *row, const ep_row *training) {
     const ep_trial *a = &row->trial[k], *b = &training->trial[k];
     if (!a->there || !b->there || b->diverged || !(a->seconds >= 0)) continue;
     add(&ratio, b->seconds / fmax(a->seconds, 1e-9));
-    more = more || a->memory > 1.5 * b->memory;
+    more = more || a->memory > fmax(1.5 * b->memory, b->memory + EP_MEMORY_MARGIN);
   }
   ratio = close_spread(ratio);
   if (!ratio.count) return none(EP_NOT_MEASURED);

@@ -20,7 +20,7 @@ DEFAULTS = {
     "merge": {"out": "sums.npz", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "compare": {"methods": "gd,kernel,grassmann,pca,infinite,iterate", "widths": "100,300,1000", "runs": "3",
                 "tolerance": "0.1", "rate": "1", "epochs": "100", "iterations": "5", "track-points": "20",
-                "test-samples": "1000", "out": "compare", "samples": "0", "scale": "auto", "width": "1000", "depth": "1",
+                "test-samples": "1000", "holdout": "0.2", "out": "compare", "samples": "0", "scale": "auto", "width": "1000", "depth": "1",
                 "outputs": "10", "activation": "relu", "loss": "linear", "similarity": "auto", "delta": "0.01",
                 "temperature": "0.5", "epsilon": "1", "off-diagonal": "0.005", "invariance": "25", "variance": "25",
                 "covariance": "1", "views": "0", "features": "dense", "filters": "data", "path": "auto", "parametrisation": "ntk",
@@ -68,7 +68,7 @@ OTHERS = {
     "fit": "from alpha data labels image strict pairs augment anchors positives negatives input-scale init layers biases track history checkpoint "
            "resume json progress frozen explain",
     "embed": "data labels image strict labels-out normalise json progress",
-    "compare": "test data labels image strict pairs augment anchors positives negatives input-scale init layers biases frozen json progress",
+    "compare": "quick test test-labels data labels image strict pairs augment anchors positives negatives input-scale init layers biases frozen json progress",
     "ntk": "data data2 labels image strict drift explain input-scale init layers biases json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
     "neighbours": "embedding query distances json progress",

@@ -13,7 +13,7 @@ static const double none = NAN;
 static ep_row row_of(ep_trial trial[SEEDS], const char *method, double score, double seconds) {
   for (int k = 0; k < SEEDS; k++)
     trial[k] =
-        (ep_trial){true, false, score, none, none, none, none, none, seconds, 1e6, none, 1, 0};
+        (ep_trial){true, false, score, none, none, none, none, none, seconds, 1e9, none, 1, 0};
   return (ep_row){.name = method,
                   .method = ep_method_find(method),
                   .width = 100,
@@ -106,10 +106,12 @@ static void test_cheaper(void **state) {
   ep_finding f = ep_cheaper(&pca, &gd);
   assert_true(f.answer == EP_YES && fabs(f.number - 6.5) < 1e-12);
   assert_true(ep_cheaper(&gd, &pca).answer == EP_NO);
-  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.51e6; /* less time, more memory */
+  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.51e9; /* less time, more memory */
   f = ep_cheaper(&pca, &gd);
   assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_TRADE);
-  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.49e6;
+  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.49e9;
+  assert_true(ep_cheaper(&pca, &gd).answer == EP_YES);
+  for (int k = 0; k < SEEDS; k++) b[k].memory = 1e6, a[k].memory = 5e7; /* too little to matter */
   assert_true(ep_cheaper(&pca, &gd).answer == EP_YES);
   a[1].seconds = 14;
   assert_true(ep_cheaper(&pca, &gd).reason == EP_SEEDS_DISAGREE);
