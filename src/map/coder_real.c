@@ -13,14 +13,17 @@
 
 static real length(const real *x, ptrdiff_t n) {
   real sum = 0;
+#pragma omp simd reduction(+ : sum)
   for (ptrdiff_t j = 0; j < n; j++) sum += x[j] * x[j];
   return (real)sqrt((double)sum);
 }
 
 static void contrast(real *restrict x, const real *restrict mean, ptrdiff_t n, real floor) {
   real sum = 0, square = 0;
+#pragma omp simd reduction(+ : sum)
   for (ptrdiff_t j = 0; j < n; j++) sum += x[j];
   sum /= (real)n;
+#pragma omp simd reduction(+ : square)
   for (ptrdiff_t j = 0; j < n; j++) {
     x[j] -= sum;
     square += x[j] * x[j];
@@ -69,16 +72,26 @@ static ptrdiff_t pick(real *restrict value, int *restrict index, ptrdiff_t n,
   return n;
 }
 
+/* h += sum of n <= 4 rows of E, each times its value: h is read and written once for them */
+static void add_rows(real *restrict h, const ep_mat *E, const real *value, const int *index,
+                     ptrdiff_t n) {
+  const real *restrict a = at(E, index[0], 0), *restrict b = at(E, index[n > 1 ? 1 : 0], 0);
+  const real *restrict c = at(E, index[n > 2 ? 2 : 0], 0), *restrict d =
+                                                               at(E, index[n > 3 ? 3 : 0], 0);
+  const real u = value[0], v = n > 1 ? value[1] : 0, w = n > 2 ? value[2] : 0,
+             x = n > 3 ? value[3] : 0;
+#pragma omp simd
+  for (ptrdiff_t j = 0; j < E->cols; j++) h[j] += u * a[j] + v * b[j] + (w * c[j] + x * d[j]);
+}
+
 /* h = a E - shift for sparse a, then cell += h / |h| */
 static void add_seen(real *restrict cell, real *restrict h, const ep_coder *l, const real *value,
                      const int *index, ptrdiff_t n) {
   const ptrdiff_t L = l->keep;
   const real *restrict shift = at(&l->shift, 0, 0);
   for (ptrdiff_t j = 0; j < L; j++) h[j] = -shift[j];
-  for (ptrdiff_t k = 0; k < n; k++) {
-    const real v = value[k], *restrict e = at(&l->E, index[k], 0);
-    for (ptrdiff_t j = 0; j < L; j++) h[j] += v * e[j];
-  }
+  for (ptrdiff_t k = 0; k < n; k += 4)
+    add_rows(h, &l->E, value + k, index + k, n - k < 4 ? n - k : 4);
   const real norm = length(h, L), scale = norm > 0 ? 1 / norm : 0;
   for (ptrdiff_t j = 0; j < L; j++) cell[j] += scale * h[j];
 }
