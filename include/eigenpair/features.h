@@ -14,7 +14,9 @@ const char *ep_filters_name(int i);  /* data, gaussian */
   X(S, NAME, features, "dense", 0, 1, ep_features_name,                                          \
     "closed forms: dense (a random network); of images patches[:K[,p[,g]]]: K filters of p x p " \
     "pixels, averaged over a g x g grid; stack:KxP[,..]: whitened patches, see "                 \
-    "docs/representations.md")                                                                   \
+    "docs/representations.md; auto: a recipe that fits images, --time and --memory")             \
+  X(S, TEXT, time, "10m", 0, 0, NULL,                                                            \
+    "--features auto: about so long, such as 90s, 10m, 2h; a thread is taken to do 20 Gflop/s")  \
   X(S, NAME, filters, "data", 0, 0, ep_filters_name,                                             \
     "patches: drawn from the data's own patches, contrast-normalised, or Gaussian")
 typedef struct {
@@ -32,6 +34,8 @@ typedef struct {
 
 ep_psi ep_psi_of(const ep_objective *objective); /* the similarity that the objective uses */
 
+/* Are they left to the program (auto)? */
+bool ep_features_are_open(const ep_feature_config *config);
 /* Are they those of a network, which has weights to be trained? */
 bool ep_features_are_network(const ep_feature_config *config);
 

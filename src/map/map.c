@@ -33,6 +33,7 @@ static const ep_map_kind *choice(int i) {
 /* a random network goes by the name of its layers there */
 const char *ep_features_name(int i) {
   const ep_map_kind *kind = choice(i);
+  if (!kind && i > 0 && choice(i - 1)) return ep_auto_name(0);
   return !kind ? NULL : kind == &ep_map_network ? "dense" : kind->name;
 }
 
@@ -49,7 +50,12 @@ static ep_status chosen(const ep_map_kind **out, const ep_feature_config *config
   int which = 0;
   EP_TRY(ep_options_name(&which, NULL, "--features", config->features, ep_features_name));
   *out = choice(which);
+  EP_CHECK(*out, EP_ERR_ARG, "--features auto goes with a fit by method whitened");
   return EP_OK;
+}
+
+bool ep_features_are_open(const ep_feature_config *config) {
+  return strcmp(config->features, ep_auto_name(0)) == 0;
 }
 
 bool ep_features_are_network(const ep_feature_config *config) {

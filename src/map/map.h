@@ -190,6 +190,19 @@ typedef struct {
   ep_precision prec;
 } ep_stack;
 
+/* ---- recipe.c: what --features auto stands for */
+typedef struct {
+  ep_image_shape shape;
+  ptrdiff_t anchors, views; /* views of an anchor, itself among them */
+  ep_precision prec;
+  double memory;
+  const char *time; /* as --time has it */
+} ep_recipe_ask;
+/* `why`: the recipe and what led to it, for a person. */
+ep_status ep_features_recipe(char text[sizeof(ep_opt_NAME)], char why[EP_DESCRIPTION],
+                             const ep_recipe_ask *ask);
+ep_status ep_time_parse(double *seconds, const char *text); /* 90s, 10m, 2h */
+
 /* ---- landmarks.c: a kernel of infinite width seen from some points */
 /* From candidates X: those that the others do not determine, by pivoted Cholesky. */
 ep_status ep_landmarks_new(ep_map **out, const ep_analytic *kernel, const ep_mat *X, ep_psi psi);

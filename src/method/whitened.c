@@ -152,6 +152,23 @@ static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *inf
   return st;
 }
 
+/* --features auto becomes a recipe */
+static ep_status choose_features(ep_setup *own, ep_model *model, ep_fit_info *info,
+                                 const ep_points *points) {
+  const ptrdiff_t n = points->pairs.anchors, partners = points->pairs.start[n];
+  const ep_recipe_ask ask = {.shape = points->shape,
+                             .anchors = n,
+                             .views = n > 0 ? 1 + partners / n : 1,
+                             .prec = points->X.prec,
+                             .memory = ep_run_memory_left(&own->run),
+                             .time = own->feature.time};
+  char why[EP_DESCRIPTION];
+  EP_TRY(ep_features_recipe(own->feature.features, why, &ask));
+  EP_CHECK(json_object_set_new(model->config, "features", json_string(own->feature.features)) == 0,
+           EP_ERR_NOMEM, "no memory for the settings as JSON");
+  return ep_fit_note(info, "%s", why);
+}
+
 /* `own`: the setup with what was left open filled in */
 static ep_status fit_and_keep(ep_model *model, ep_fit_info *info, const ep_points *points,
                               const ep_setup *setup, ep_setup *own) {
@@ -160,6 +177,7 @@ static ep_status fit_and_keep(ep_model *model, ep_fit_info *info, const ep_point
   ep_mat W;
   *own = *setup;
   if (setup->net.outputs == EP_AUTO) own->net.outputs = 1; /* the map does not look at it */
+  if (ep_features_are_open(&setup->feature)) EP_TRY(choose_features(own, model, info, points));
   ep_status st = ep_whitened_map(&map, model->lent.start, points, own);
   if (!st) st = fit(&W, &work, model, info, map, points, setup, own);
   if (!st) {

@@ -102,3 +102,31 @@ def test_auto_where_nothing_chooses(ep, words):
 def test_ntk_takes_no_auto(ep):
     code, out, err = ep("ntk", "--data", "digits", "--samples", 5, "--outputs", "auto")
     assert (code, out) == (2, "") and "whitened" in err
+
+
+def test_features_auto(good, tmp_path):
+    """The recipe is printed with its reason, is the model's, depends on time, memory and points, and is the same again."""
+    args = ["fit", "--data", "digits", "--samples", 200, "--method", "whitened", "--views", 2, "--augment", "shift:1", "--scale", "raw",
+            "--outputs", 8, "--features", "auto", "--eigen-tolerance", "0.01"]
+    out = good(*args)
+    assert "note     features stack:" in out and "(--time 10m)" in out
+    name = out.split("note     features ")[1].split(":")[1]
+    with np.load(tmp_path / "model.npz") as z:
+        config = json.loads(z["config"].item())
+    assert config["features"] == config["stack"] == f"stack:{name}"
+    assert f"stack:{name}:" in good(*args, "--time", "1000m")  # two hundred points know no more
+    assert "stack:32x6,near=3,keep=8,pool=4" in good(*args, "--time", "0.1s")
+    good("embed", "--data", "digits", "--samples", 10, "--out", "e.npy")
+    assert np.load(tmp_path / "e.npy").shape == (10, 8)
+
+
+def test_features_auto_of_vectors(good, save, rng):
+    save(x=rng.normal(size=(60, 12)))
+    assert "features dense: the points are no images" in good(
+        "fit", "--data", "x.npy", "--method", "whitened", "--features", "auto", "--width", 30, "--outputs", 3)
+
+
+@pytest.mark.parametrize("words", [["--time", "soon"], ["--time", "-3s"], ["--time", "10 m"], ["--method", "pca"]])
+def test_features_auto_refused(ep, words):
+    code, out, err = ep("fit", "--data", "digits", "--samples", 30, "--method", "whitened", "--features", "auto", *words)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and ("--time" in err or "whitened" in err)
