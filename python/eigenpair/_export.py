@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from eigenpair._model import Model
-from eigenpair._network import has_biases
 
 
 class Step(NamedTuple):
@@ -41,8 +40,6 @@ def _scales(config: dict[str, Any], widths: list[int], inputs: int) -> tuple[lis
     """s and t of every layer and of the outputs (network.h)."""
     first = 1 / math.sqrt(inputs) if config.get("input_scale") else 1.0
     depth = len(widths)
-    if not has_biases():
-        return [first, *(1 / math.sqrt(m) for m in widths)], [1.0] * (depth + 1)
     if config.get("parametrisation") == "standard":
         return [1.0] * (depth + 1), [1.0] * (depth + 1)
     w, o = float(config.get("weight_variance", 1)), float(config.get("last_variance", 1))

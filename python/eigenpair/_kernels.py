@@ -78,7 +78,7 @@ def _finite_kernel(K: np.ndarray) -> np.ndarray:
 
 
 def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, activation: str = "relu", *,
-                    input_scale: bool = False, verbose: bool = False, **options: Any) -> np.ndarray:
+                    input_scale: bool = False, layers: Any = "", verbose: bool = False, **options: Any) -> np.ndarray:
     """The kernel of an infinitely wide network.
 
     Parameters
@@ -89,7 +89,8 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
     depth : hidden layers
     activation : "relu", "tanh", "leaky:0.1", ..
     input_scale : the first layer is divided by sqrt(D)
-    options : weight_variance, bias_variance, last_variance; threads, memory
+    layers : an activation a layer in the place of depth and activation: "1:relu,1:tanh"; the widths do not matter
+    options : weight_variance, bias_variance, last_variance, last_bias_variance; threads, memory
 
     Returns
     -------
@@ -111,13 +112,11 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
     _TABLE.check_names(options, "analytic_kernel")
 
     def body(run: Any) -> np.ndarray:
-        a = ffi.new("ep_analytic *")
-        net = ffi.new("ep_net_config *")
-        _options.fill(lib.ep_analytic_options, ffi.addressof(a, "config"), options)
-        _options.fill(lib.ep_net_options, net, {"depth": depth, "activation": activation, "input_scale": input_scale})
-        check(lib.ep_activation_parse(ffi.addressof(a, "phi"), net.activation))
-        a.depth = net.depth
-        a.input_scale = 1 / np.sqrt(x.shape[1]) if net.input_scale else 1
+        a, net, variances = ffi.new("ep_analytic *"), ffi.new("ep_net_config *"), ffi.new("ep_analytic_config *")
+        _options.fill(lib.ep_analytic_options, variances, options)
+        _options.fill(lib.ep_net_options, net, {"depth": depth, "activation": activation, "input_scale": input_scale,
+                                                "layers": layers})
+        check(lib.ep_analytic_from(a, net, variances, x.shape[1], kinds[kind]))
         K = np.empty((len(x), len(x) if y is None else len(y)), x.dtype)
         check(lib.ep_analytic_kernel(matrix(K), a, kinds[kind], matrix(x), ffi.NULL if y is None else matrix(y)))
         return K

@@ -8,20 +8,10 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from eigenpair._core import as_numpy, finite, lib
+from eigenpair._core import as_numpy, finite
 from eigenpair._model import Model, load
-from eigenpair._options import read_table
 
 SETTINGS = {"activation", "input_scale", "parametrisation", "layers", "config"}
-
-
-def _net_options() -> set[str]:
-    return {o.field for o in read_table(lib.ep_net_options)}
-
-
-def has_biases() -> bool:
-    """Does this library know biases, unequal widths, an activation a layer, the standard parametrisation?"""
-    return "parametrisation" in _net_options()
 
 
 def _names(weights: dict[str, Any]) -> list[str]:
@@ -47,11 +37,6 @@ def _check_shapes(arrays: dict[str, np.ndarray]) -> None:
     for i, (v, after) in enumerate(zip(layers, [*layers[1:], arrays["W"].T])):
         if after.shape[1] != len(v):
             raise ValueError(f"layer {i + 1} has {len(v)} units, but the next one takes {after.shape[1]}")
-    if not has_biases():
-        if any(n[0] in "bc" for n in arrays):
-            raise NotImplementedError("this version of the library knows no biases of a network")
-        if len({len(v) for v in layers}) > 1:
-            raise NotImplementedError("hidden layers have one width in this version of the library")
 
 
 def from_arrays(weights: dict[str, Any], dtype: Any, activation: str = "relu") -> Model:
@@ -63,8 +48,6 @@ def from_arrays(weights: dict[str, Any], dtype: Any, activation: str = "relu") -
     config: dict[str, Any] = {"activation": activation,
                               "precision": "single" if np.dtype(dtype) == np.float32 else "double"}
     config.update({k: weights[k] for k in SETTINGS - {"config"} if k in weights})
-    if "parametrisation" in config and not has_biases():
-        raise NotImplementedError("this version of the library knows the NTK parametrisation only")
     with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
         path = os.path.join(folder, "weights.npz")
         np.savez(path, config=np.array(json.dumps(config)), **arrays)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from eigenpair._export import Step, steps_of
 from eigenpair._model import Model
-from eigenpair._network import from_arrays, has_biases
+from eigenpair._network import from_arrays
 
 
 def _activation_name(layer: Any) -> Any:
@@ -68,9 +68,6 @@ def from_torch(module: Any) -> Model:
     Model: `embed` computes what the module does, `eigenpair.ntk` its tangent kernel with respect to its parameters
     """
     linear, phi = _read(module)
-    if not has_biases():
-        raise NotImplementedError("networks of PyTorch are in the standard parametrisation, which this version of the library "
-                                  "does not have yet")
     first = linear[0].weight.detach().cpu().numpy()
     weights: dict[str, Any] = {"parametrisation": "standard"}
     for i, layer in enumerate(linear):

@@ -46,7 +46,7 @@ def test_tools(tool, arguments):
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
     paths = [str(ROOT / "python/eigenpair")] if tool == "mypy" else \
-        [str(ROOT / p) for p in ("python", "setup.py", "tests/python")]
+        [str(ROOT / p) for p in ("python", "setup.py", "tests/python", "examples/python", "bench/python.py")]
     done = subprocess.run([tool, *arguments, *paths], capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
 

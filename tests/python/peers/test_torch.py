@@ -2,14 +2,12 @@
 import eigenpair as ep
 import numpy as np
 import pytest
-from eigenpair import _network
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
 PHI = {"relu": nn.ReLU, "tanh": nn.Tanh, "sigmoid": nn.Sigmoid, "gelu": nn.GELU, "leaky": lambda: nn.LeakyReLU(0.2),
        "linear": nn.Identity}
 TOLERANCE = {torch.float32: 1e-5, torch.float64: 1e-10}
-standard = pytest.mark.skipif(not _network.has_biases(), reason="the library has no standard parametrisation yet")
 
 
 def nets(dtype):
@@ -33,7 +31,6 @@ def functional_ntk(module, x, y):
     return sum(torch.einsum("xip,yjp->xyij", jx[k].flatten(2), jy[k].flatten(2)) for k in parameters).numpy()
 
 
-@standard
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
 def test_from_torch(dtype):
     rng = np.random.default_rng(0)
