@@ -19,6 +19,7 @@ help:
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-matrix   tests and claims with other BLAS kernels, threads, seeds (hours; SHORT=--short: minutes)"
+	@echo "make test-mpi      the build for mpirun, on 1 to 4 ranks"
 	@echo "make test-tsan     several runs in one process under ThreadSanitizer"
 	@echo "make coverage      lines executed by the tests"
 	@echo "make fuzz          a minute of fuzzing for each parser"
@@ -57,6 +58,14 @@ test-tsan: setup
 	@cmake --preset tsan >/dev/null
 	@cmake --build --preset tsan -j $(JOBS) --target unit_test_run -- --no-print-directory --quiet
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1 build/tsan/tests/unit_test_run
+
+.PHONY: test-mpi
+# several ranks of one small problem each; more ranks than cores are fine
+test-mpi: setup
+	@tools/setup.sh packages-mpi.txt
+	@cmake --preset mpi >/dev/null
+	@cmake --build --preset mpi -j $(JOBS) --target ep_program -- --no-print-directory --quiet
+	@EIGENPAIR=$(CURDIR)/build/mpi/eigenpair PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/mpi
 
 coverage: setup
 	@cmake --preset coverage >/dev/null

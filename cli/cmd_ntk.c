@@ -165,7 +165,10 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
   EP_TRY(ep_ntk_plan(&cost, w->of.net, &w->x.X, Y, (ep_layout)layout, memory));
   if (s->ntk.explain)
     explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
-  return ep_ntk_empirical(&w->K, w->of.net, &w->x.X, Y, (ep_layout)layout, memory);
+  const ep_mat x = ep_comm_rows(&w->x.X), K = ep_comm_rows(&w->K);
+  EP_TRY(ep_ntk_empirical(&K, w->of.net, &x, Y ? Y : ep_comm_columns(&w->x.X), (ep_layout)layout,
+                          memory));
+  return ep_comm_gather(&w->K);
 }
 
 /* depth, activation and scale from --init where it is given, from the flags otherwise */
@@ -181,7 +184,10 @@ static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrd
         stderr,
         "way      recursion over %d layers on the Gram matrix; %s for %s, relative error %.1g\n",
         a.depth, ep_dual_way(&a.phi), ep_activation_label(&a.phi), ep_analytic_error(&a.phi));
-  return ep_analytic_kernel(&w->K, &a, kind, &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
+  const ep_mat x = ep_comm_rows(&w->x.X), K = ep_comm_rows(&w->K);
+  EP_TRY(
+      ep_analytic_kernel(&K, &a, kind, &x, s->ntk.data2[0] ? &w->y.X : ep_comm_columns(&w->x.X)));
+  return ep_comm_gather(&w->K);
 }
 
 static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {

@@ -104,11 +104,22 @@ ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int ar
 ep_status network_flags(ep_net *net, const ep_net_config *config,
                         const ep_analytic_config *variances, int argc, char **argv);
 
+/* ---- comm_mpi.c: ranks under mpirun */
+
+const ep_comm *ranks(void);  /* alone: of size 1 */
+ep_status ranks_begin(void); /* before anything else */
+void ranks_part(void);       /* from now on each works alone, until ranks_end */
+bool ranks_failed_before(
+    void);                  /* this rank fails: has a lower one said so? Tells the higher ones. */
+void ranks_end(int status); /* a status that is not 0 ends all of them */
+/* threads and memory a rank, where the options leave them open; refuses more threads than cores */
+ep_status ranks_share_machine(ep_run_config *config);
+
 /* ---- terminal.c: progress and interruption */
 
 /* From now on the program works in a run of these options. SIGINT and SIGTERM ask it to save and stop; progress goes to a
  * terminal, or to standard error with `progress`. */
-ep_status work_begin(const ep_run_config *config, bool progress);
+ep_status work_begin(ep_run_config *config, bool progress);
 void work_end(void);
 void terminal_clear(void); /* removes the progress line */
 

@@ -81,6 +81,37 @@ static void wait_asleep(char **argv) {
   if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
 }
 
+/* Under mpirun: where several fail, the message of the first of them will do. */
+static int end_rank(const command *c, ep_status st) {
+  if (st && !ranks_failed_before())
+    fprintf(stderr, "eigenpair %s: rank %d: %s\n", c->name, ranks()->rank, ep_last_error());
+  const int status = finish(ep_status_exit(st));
+  ranks_end(status);
+  return status;
+}
+
+static bool is_one_of(const command *c, const char *const *names) {
+  for (; *names; names++)
+    if (strcmp(c->name, *names) == 0) return true;
+  return false;
+}
+
+/* Commands that share their work among ranks; those that rank 0 does alone while the others wait; the rest are studies of
+ * many small fits, which gain nothing by it. */
+static ep_status begin_rank(const command *c) {
+  static const char *const shared[] = {"fit", "embed", "ntk", "accumulate", NULL};
+  static const char *const first[] = {"probe", "merge", "version", "plan", NULL};
+  EP_TRY(ranks_begin());
+  if (ranks()->size == 1 || is_one_of(c, shared)) return EP_OK;
+  EP_CHECK(is_one_of(c, first), EP_ERR_ARG,
+           "runs in one process, without mpirun; fit, embed, ntk and accumulate share their work "
+           "among ranks");
+  const int rank = ranks()->rank;
+  ranks_part();
+  if (rank > 0) ranks_end(0), exit(0);
+  return EP_OK;
+}
+
 int main(int argc, char **argv) {
   wait_asleep(argv);
   if (argc < 2) return help(NULL);
@@ -100,14 +131,18 @@ int main(int argc, char **argv) {
     return help(c);
   if (has_word(argc - 1, argv + 1, "--version")) return version();
   watch_json();
-  ep_status st = c->run(argc - 1, argv + 1);
+  ep_status st = begin_rank(c);
+  if (!st) st = c->run(argc - 1, argv + 1);
   work_end();
   if (json_was_lost() && st != EP_ERR_INTERRUPTED)
     st = EP_FAIL(EP_ERR_NOMEM, "out of memory; what was written may not be whole");
   terminal_clear();
+  if (ranks()->size > 1) return end_rank(c, st);
   if (st) {
     fflush(stdout); /* what was printed before comes before */
     fprintf(stderr, "eigenpair %s: %s\n", c->name, ep_last_error());
   }
-  return finish(ep_status_exit(st));
+  const int status = finish(ep_status_exit(st));
+  ranks_end(status);
+  return status;
 }

@@ -92,9 +92,9 @@ double resident_peak(void) {
 
 json_t *machine_json(void) {
   const double memory = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
-  return json_pack("{s:s,s:s,s:i,s:i,s:f}", "cpu", ep_machine_processor(), "kernels",
-                   ep_machine_kernels(), "cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "threads",
-                   ep_run_threads(), "memory", memory);
+  return json_pack("{s:s,s:s,s:i,s:i,s:i,s:f}", "cpu", ep_machine_processor(), "kernels",
+                   ep_machine_kernels(), "cores", (int)sysconf(_SC_NPROCESSORS_ONLN), "ranks",
+                   ranks()->size, "threads", ep_run_threads(), "memory", memory);
 }
 
 static bool lost;

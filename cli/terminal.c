@@ -99,16 +99,19 @@ static void tell(void *user, const char *text) {
 static ep_run *run;
 static ep_run_scope outside;
 
-ep_status work_begin(const ep_run_config *config, bool progress) {
+ep_status work_begin(ep_run_config *config, bool progress) {
   struct sigaction action = {0};
+  EP_TRY(ranks_share_machine(config));
+  if (ranks()->rank > 0) progress = false;
   action.sa_handler = ask_to_stop;
   action.sa_flags = SA_RESTART;
   sigaction(SIGINT, &action, NULL);
   sigaction(SIGTERM, &action, NULL);
-  bar.terminal = isatty(STDERR_FILENO);
+  bar.terminal = ranks()->rank == 0 && isatty(STDERR_FILENO);
   EP_TRY(ep_run_new(&run, config));
   const ep_run_hooks hooks = {progress || bar.terminal ? show : NULL, NULL, &stop, NULL, tell};
   ep_run_set_hooks(run, &hooks);
+  ep_run_set_comm(run, ranks());
   outside = ep_run_enter(run);
   return EP_OK;
 }

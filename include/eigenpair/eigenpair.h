@@ -4,6 +4,7 @@
 #include <eigenpair/analytic.h>
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
+#include <eigenpair/comm.h>
 #include <eigenpair/covariance.h>
 #include <eigenpair/dataset.h>
 #include <eigenpair/descent.h>

@@ -3,6 +3,7 @@
  * it. Fits, embeddings and searches take one first; NULL: the run that this thread has entered, or none (all cores, half of
  * the machine's memory, nobody told). Whatever else takes time works for the run of its thread. Nothing is shared between
  * runs: two in two threads of a process give the bits they give one after the other. The library prints nothing. */
+#include <eigenpair/comm.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
 
@@ -45,6 +46,10 @@ ep_status ep_run_new(ep_run **out, const ep_run_config *config);
 void ep_run_free(ep_run *run); /* what it allocated may live on */
 /* Sets the hooks (NULL: none) and gives back those before; what they point to stays the caller's. */
 ep_run_hooks ep_run_set_hooks(ep_run *run, const ep_run_hooks *hooks);
+
+/* From now on the run is one of several ranks; comm (NULL: alone) is borrowed. */
+void ep_run_set_comm(ep_run *run, const ep_comm *comm);
+const ep_comm *ep_run_comm(const ep_run *run); /* NULL: of no run; never NULL */
 
 /* Takes the progress hook out of this thread's run for some work within it; the hooks before. */
 ep_run_hooks ep_run_quiet(void);

@@ -24,6 +24,7 @@ typedef struct {
 
 /* What is not a regular file is refused; one that is replaced keeps its mode. */
 ep_status ep_file_open(ep_file *f, const char *path);
+bool ep_file_is_nothing(const ep_file *f); /* opened by a rank above 0: what is written is lost */
 ep_status ep_file_commit(ep_file *f); /* flush, sync, rename; on failure nothing is left behind */
 void ep_file_discard(ep_file *f);     /* fine after commit */
 /* Can a file be made there? For saying so before hours of work. Removes what killed programs left in that folder. */

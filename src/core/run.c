@@ -43,6 +43,7 @@ struct ep_run {
   ep_run_hooks hooks;
   ep_account *account;
   int threads;
+  const ep_comm *comm; /* NULL: alone */
 };
 
 static _Thread_local ep_run *current;
@@ -74,6 +75,13 @@ ep_run_hooks ep_run_set_hooks(ep_run *run, const ep_run_hooks *hooks) {
   const ep_run_hooks before = run ? run->hooks : (ep_run_hooks){0};
   if (run) run->hooks = hooks ? *hooks : (ep_run_hooks){0};
   return before;
+}
+
+void ep_run_set_comm(ep_run *run, const ep_comm *comm) { run->comm = comm; }
+
+const ep_comm *ep_run_comm(const ep_run *run) {
+  static const ep_comm alone = {.size = 1};
+  return run && run->comm ? run->comm : &alone;
 }
 
 ep_run_hooks ep_run_quiet(void) {

@@ -29,8 +29,10 @@ static ep_status reserve(int fd, const char *path, size_t size) {
 
 static ep_status map_file(ep_npy_map *m, const char *path) {
   const int fd = fileno(m->file.stream);
-  EP_TRY(reserve(fd, path, m->size));
-  void *base = mmap(NULL, m->size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+  const bool nothing = ep_file_is_nothing(&m->file);
+  if (!nothing) EP_TRY(reserve(fd, path, m->size));
+  void *base = mmap(NULL, m->size, PROT_READ | PROT_WRITE,
+                    nothing ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED, nothing ? -1 : fd, 0);
   EP_CHECK(base != MAP_FAILED, EP_ERR_NOMEM, "%s: cannot be mapped: %s", path, strerror(errno));
   m->base = base;
   return EP_OK;
@@ -57,7 +59,7 @@ ep_status ep_npy_map_create(ep_npy_map **out, const char *path, ep_precision pre
 void *ep_npy_map_data(ep_npy_map *m) { return m->base + m->head; }
 
 ep_status ep_npy_map_commit(ep_npy_map *m) {
-  const int bad = msync(m->base, m->size, MS_SYNC);
+  const int bad = ep_file_is_nothing(&m->file) ? 0 : msync(m->base, m->size, MS_SYNC);
   EP_CHECK(bad == 0, EP_ERR_IO, "%s: cannot be written: %s", m->file.path, strerror(errno));
   munmap(m->base, m->size);
   m->base = NULL;

@@ -452,6 +452,13 @@ ep_status ep_npz_add_text(ep_npz *z, const char *name, const char *text) {
   return add_member(z, name, pieces, 2);
 }
 
+/* a file that is nobody's is not written at all */
+static ep_status drop_zip(ep_npz *z) {
+  zip_discard(z->zip);
+  z->zip = NULL;
+  return EP_OK;
+}
+
 static ep_status close_zip(ep_npz *z) {
   EP_CHECK(z->writing && z->zip, EP_ERR_ARG, "%s: is not open for writing", z->name);
   EP_CHECK(zip_get_num_entries(z->zip, 0) > 0, EP_ERR_ARG, "%s: nothing was put into it", z->name);
@@ -463,7 +470,7 @@ static ep_status close_zip(ep_npz *z) {
 }
 
 ep_status ep_npz_commit(ep_npz *z) {
-  EP_TRY(close_zip(z));
+  EP_TRY(z->zip && ep_file_is_nothing(&z->file) ? drop_zip(z) : close_zip(z));
   return ep_file_commit(&z->file);
 }
 

@@ -54,7 +54,7 @@ typedef struct {
   double products;
 } free_operator;
 
-/* Y = Psi'(S (Psi X)) */
+/* Y = Psi'(S (Psi X)); a rank has some rows of Psi */
 static ep_status apply_free(const ep_mat *Y, const ep_mat *X, void *user) {
   free_operator *f = user;
   const ptrdiff_t b = X->cols, p = f->rows.points->X.rows, m = X->rows;
@@ -64,18 +64,21 @@ static ep_status apply_free(const ep_mat *Y, const ep_mat *X, void *user) {
                U = ep_mat_view(f->X.prec, p, b, f->U.data);
   ep_mat psi;
   ep_mat_copy(&x, X);
-  for (ptrdiff_t i = 0; i < p; i += f->rows.block) {
+  for (ptrdiff_t i = 0; i < f->rows.rows; i += f->rows.block) {
     EP_TRY(ep_run_step("products", f->products, 0));
     EP_TRY(ep_psi_rows_get(&psi, &f->rows, i));
-    const ep_mat t = ep_mat_rows(&T, i, psi.rows);
+    const ep_mat t = ep_mat_rows(&T, f->rows.first + i, psi.rows);
     ep_mat_mul(&t, 1, &psi, EP_N, &x, EP_N, 0);
   }
+  EP_TRY(ep_comm_gather(&T));
   ep_pair_matrix_mul(&U, &f->S, &T);
-  for (ptrdiff_t i = 0; i < p; i += f->rows.block) {
+  ep_mat_fill(&y, 0);
+  for (ptrdiff_t i = 0; i < f->rows.rows; i += f->rows.block) {
     EP_TRY(ep_psi_rows_get(&psi, &f->rows, i));
-    const ep_mat u = ep_mat_rows(&U, i, psi.rows);
+    const ep_mat u = ep_mat_rows(&U, f->rows.first + i, psi.rows);
     ep_mat_mul(&y, 1, &psi, EP_T, &u, EP_N, i > 0);
   }
+  EP_TRY(ep_comm_sum(&y));
   f->products += (double)b;
   ep_mat_copy(Y, &y);
   return EP_OK;
@@ -96,7 +99,8 @@ static ep_status open_free(free_operator *f, ep_work *work, const ep_map *map,
   EP_TRY(ep_work_mat(work, &f->T, prec, p, b));
   EP_TRY(ep_work_mat(work, &f->U, prec, p, b));
   const double basis = sizeof(double) * krylov_numbers(s, (double)map->count, (double)b);
-  return ep_psi_rows_new(&f->rows, work, map, points, true, ep_run_memory_left(&s->run) - basis);
+  return ep_psi_rows_new(&f->rows, work, map, points, ep_comm_share(p), true,
+                         ep_run_memory_left(&s->run) - basis);
 }
 
 static ep_status solve_free(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_map *map,
@@ -219,7 +223,8 @@ static ep_status dual_of_rows(ep_work *work, const ep_mat *W, double *lambda, ep
   ep_psi_rows rows;
   ep_mat Psi, G, g, Y;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
-  EP_TRY(ep_psi_rows_new(&rows, work, map, points, true, ep_run_memory_left(&s->run)));
+  EP_TRY(ep_psi_rows_new(&rows, work, map, points, (ep_share){0, p}, true,
+                         ep_run_memory_left(&s->run)));
   EP_CHECK(ep_psi_rows_all_kept(&rows), EP_ERR_ARG,
            "--path dual keeps the features of all points; they do not fit --memory");
   EP_TRY(all_rows(&Psi, &rows));

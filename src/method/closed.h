@@ -8,14 +8,15 @@
 typedef struct {
   const ep_map *map;
   const ep_points *points;
-  ptrdiff_t block;  /* points at a time */
-  ep_mat kept;      /* (kept rows, M): whole blocks from the first on */
-  ptrdiff_t filled; /* rows of it that are made */
-  ep_mat buffer;    /* (block, M) for the others; none if all are kept */
-  ep_mat x;         /* (block, D) points that are not in memory */
+  ptrdiff_t first, rows; /* these of the points; row 0 below is the first of them */
+  ptrdiff_t block;       /* points at a time */
+  ep_mat kept;           /* (kept rows, M): whole blocks from the first on */
+  ptrdiff_t filled;      /* rows of it that are made */
+  ep_mat buffer;         /* (block, M) for the others; none if all are kept */
+  ep_mat x;              /* (block, D) points that are not in memory */
 } ep_psi_rows;
 ep_status ep_psi_rows_new(ep_psi_rows *out, ep_work *work, const ep_map *map,
-                          const ep_points *points, bool keep, double memory);
+                          const ep_points *points, ep_share part, bool keep, double memory);
 /* Views of the rows first .. first + block (fewer at the end); `first` is a multiple of the block. Valid until the
  * next call. */
 ep_status ep_psi_rows_get(ep_mat *out, ep_psi_rows *rows, ptrdiff_t first);

@@ -17,8 +17,9 @@ static ep_status evaluate(ep_training *t, double *loss, bool gradient) {
 static ep_status descend_full(ep_training *t) {
   ep_stream *stream;
   const double passes = 2.0 * (double)t->setup->fit.epochs + 1;
-  EP_TRY(ep_stream_new(&stream, &t->X, &t->net->shape, passes, EP_PASS_BACKWARD,
-                       ep_training_memory(t)));
+  const ep_mat X = ep_comm_rows(&t->X);
+  EP_TRY(
+      ep_stream_new(&stream, &X, &t->net->shape, passes, EP_PASS_BACKWARD, ep_training_memory(t)));
   t->info->block = ep_stream_block(stream);
   t->info->density = ep_stream_density(stream);
   t->method = stream;
@@ -76,8 +77,9 @@ static ep_status evaluate_batch(double *loss, ptrdiff_t *anchors, batches *b, ep
   ep_stream *stream = NULL;
   *anchors = left < b->size + b->least ? left : b->size;
   EP_TRY(ep_pairs_batch(&pairs, b->point, &t->points->pairs, b->order + first, *anchors, b->place));
-  ep_mat X = ep_mat_rows(&b->X, 0, pairs.points);
-  ep_status st = ep_points_rows(&X, t->points, b->point, 0);
+  const ep_share mine = ep_comm_share(pairs.points);
+  ep_mat X = ep_mat_rows(&b->X, 0, mine.count);
+  ep_status st = ep_points_rows(&X, t->points, b->point + mine.first, 0);
   if (!st && !t->loss.value) st = ep_objective_check(&t->objective, &pairs);
   if (!st)
     st = ep_stream_new(&stream, &X, &t->net->shape, 2, EP_PASS_BACKWARD, ep_training_memory(t));

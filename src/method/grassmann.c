@@ -138,7 +138,8 @@ static ep_status run(ep_training *t, orthogonal *o, ep_work *work, bool iterated
   EP_TRY(ep_work_get(work, &o->lambda, z, sizeof *o->lambda));
   /* an iterated PCA needs memory of its own */
   const double memory = ep_training_memory(t) * (iterated ? 0.4 : 1);
-  EP_TRY(ep_stream_new(&o->stream, &t->X, &t->net->shape, passes, EP_PASS_BACKWARD, memory));
+  const ep_mat X = ep_comm_rows(&t->X);
+  EP_TRY(ep_stream_new(&o->stream, &X, &t->net->shape, passes, EP_PASS_BACKWARD, memory));
   if (o->psi.cosine) EP_TRY(ep_stream_normalise(o->stream, o->psi.delta));
   t->info->block = ep_stream_block(o->stream);
   t->info->density = ep_stream_density(o->stream);

@@ -58,7 +58,9 @@ static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const 
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &Y, EP_DOUBLE, p, z));
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
-  EP_TRY(ep_kappa(&G, kernel, psi, &points->X, NULL));
+  const ep_mat rows = ep_comm_rows(&G), x = ep_comm_rows(&points->X);
+  EP_TRY(ep_kappa(&rows, kernel, psi, &x, ep_comm_columns(&points->X)));
+  EP_TRY(ep_comm_gather(&G));
   EP_TRY(ep_closed_dual(&Y, lambda, &eigen, &positive, &G, &points->pairs, 1e-11, s));
   EP_CHECK(positive == z, EP_ERR_ARG,
            "only %td eigenvalues are positive: --outputs can be %td at most here", positive,

@@ -126,7 +126,10 @@ static ep_status start_empirical(ep_training *t, frozen *k) {
   const bool form = form_pays(t);
   if (form) {
     EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p * z * z));
-    EP_TRY(ep_ntk_empirical(&k->K, t->net, &t->X, NULL, EP_FULL, ep_training_memory(t)));
+    const ep_mat K = ep_comm_rows(&k->K), X = ep_comm_rows(&t->X);
+    EP_TRY(
+        ep_ntk_empirical(&K, t->net, &X, ep_comm_columns(&t->X), EP_FULL, ep_training_memory(t)));
+    EP_TRY(ep_comm_gather(&k->K));
   }
   k->apply = form ? apply_full : apply_free;
   EP_TRY(ep_stream_new(&k->stream, &t->X, &t->net->shape, form ? 1 : passes,
@@ -139,6 +142,14 @@ static ep_status start_empirical(ep_training *t, frozen *k) {
 
 /* ---- the analytic kernel */
 
+/* K(X, X); ranks make their rows of it */
+static ep_status all_pairs(const ep_mat *K, const ep_analytic *kernel, ep_analytic_kind kind,
+                           const ep_mat *X) {
+  const ep_mat rows = ep_comm_rows(K), x = ep_comm_rows(X);
+  EP_TRY(ep_analytic_kernel(&rows, kernel, kind, &x, ep_comm_columns(X)));
+  return ep_comm_gather(K);
+}
+
 /* A start drawn from the Gaussian process: F(0) = NNGP Y0, Y0 = L^{-T} xi, LL' = NNGP + tiny I */
 static ep_status draw_start(ep_work *work, const ep_training *t, frozen *k) {
   const ptrdiff_t p = t->X.rows;
@@ -147,7 +158,7 @@ static ep_status draw_start(ep_work *work, const ep_training *t, frozen *k) {
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &L, EP_DOUBLE, p, p));
   EP_TRY(ep_work_mat(work, &Y0, EP_DOUBLE, p, k->F0.cols));
-  EP_TRY(ep_analytic_kernel(&G, &k->kernel, EP_NNGP, &t->X, NULL));
+  EP_TRY(all_pairs(&G, &k->kernel, EP_NNGP, &t->X));
   ep_mat_copy(&L, &G);
   for (ptrdiff_t i = 0; i < p; i++) top = fmax(top, *ep_d(&G, i, i));
   for (ptrdiff_t i = 0; i < p; i++) *ep_d(&L, i, i) += 1e-10 * top;
@@ -167,7 +178,7 @@ static ep_status start_analytic(ep_training *t, frozen *k) {
   const ptrdiff_t p = t->X.rows;
   EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p));
   EP_TRY(ep_mat_new(&k->Yt, t->X.prec, k->F0.cols, p));
-  EP_TRY(ep_analytic_kernel(&k->K, &k->kernel, EP_NTK, &t->X, NULL));
+  EP_TRY(all_pairs(&k->K, &k->kernel, EP_NTK, &t->X));
   k->apply = apply_small;
   if (t->net) { /* from the outputs of the network in --init */
     EP_TRY(ep_stream_new(&k->stream, &t->X, &t->net->shape, 1, EP_PASS_FORWARD,

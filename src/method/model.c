@@ -309,7 +309,9 @@ static ep_status embed(const ep_mat *E, const ep_model *m, const ep_mat *X) {
     st = term[k].map->kind->prepare(&ready[k], &m->term[k], ep_run_room());
     term[k] = ready[k];
   }
-  if (!st) st = embed_all(E, m, term, X);
+  const ep_mat x = ep_comm_rows(X), e = ep_comm_rows(E);
+  if (!st) st = embed_all(&e, m, term, &x);
+  if (!st) st = ep_comm_gather(E);
   for (int k = 0; k < m->terms; k++) ep_term_free(&ready[k]);
   return st;
 }

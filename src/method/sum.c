@@ -91,6 +91,18 @@ static void add_product(adding *a, const ep_mat *A, const ep_mat *B) {
   flush(a, false);
 }
 
+/* over the shares of all ranks */
+static ep_status ranks_sum(ep_sum *sum) {
+  double counts[] = {sum->anchors, sum->views, sum->pairs};
+  const ep_mat N = ep_mat_view(EP_DOUBLE, 1, 3, counts);
+  EP_TRY(ep_comm_sum(&N));
+  sum->anchors = counts[0], sum->views = counts[1], sum->pairs = counts[2];
+  EP_TRY(ep_comm_sum(&sum->C));
+  if (!ep_sum_is_whitened(sum)) return EP_OK;
+  EP_TRY(ep_comm_sum(&sum->B));
+  return ep_comm_sum(&sum->psi);
+}
+
 /* ---- whitened: views and groups of them */
 
 typedef struct {
@@ -160,9 +172,11 @@ static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
   const ep_pairs *p = &points->pairs;
   grouping g;
   EP_TRY(new_grouping(&g, work, sum, points));
-  for (ptrdiff_t i = 0, count, n; i < p->anchors; i += count) {
-    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
-    count = next_block(&g, &n, p, i, p->anchors);
+  const ep_share mine = ep_comm_share(p->anchors);
+  const ptrdiff_t end = mine.first + mine.count;
+  for (ptrdiff_t i = mine.first, count, n; i < end; i += count) {
+    EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
+    count = next_block(&g, &n, p, i, end);
     const ep_mat H = ep_mat_rows(&g.H, 0, n), G = ep_mat_rows(&g.G, 0, count);
     const ep_mat x = ep_mat_rows(&g.x, 0, n);
     EP_TRY(ep_psi_rows_gather(&H, map, points, g.point, &x));
@@ -173,7 +187,7 @@ static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
   }
   flush(&g.B, true);
   flush(&g.C, true);
-  return EP_OK;
+  return ranks_sum(sum);
 }
 
 ep_status ep_sum_whitened(ep_sum *sum, const ep_map *map, const ep_points *points) {
@@ -252,13 +266,19 @@ static ep_status partner_sums(gathering *g, ep_psi_rows *rows, const ep_pairs *p
   return waiting ? add_partners(g, rows, waiting) : EP_OK;
 }
 
+/* all features, where there is room for them: every rank makes its share */
 static ep_status keep_rows(ep_psi_rows *rows) {
-  ep_mat all;
-  for (ptrdiff_t i = 0; ep_psi_rows_all_kept(rows) && i < rows->points->X.rows; i += rows->block) {
-    EP_TRY(ep_run_step("features", (double)i, (double)rows->points->X.rows));
-    EP_TRY(ep_psi_rows_get(&all, rows, i));
+  const ep_share mine = ep_comm_share(rows->points->X.rows);
+  if (!ep_psi_rows_all_kept(rows)) return EP_OK;
+  for (ptrdiff_t i = 0, n; i < mine.count; i += n) {
+    ep_mat x;
+    n = smaller(rows->block, mine.count - i);
+    const ep_mat to = ep_mat_rows(&rows->kept, mine.first + i, n);
+    EP_TRY(ep_run_step("features", (double)i, (double)mine.count));
+    EP_TRY(ep_points_block(&x, rows->points, mine.first + i, n, &rows->x));
+    EP_TRY(ep_map_rows(&to, rows->map, &x));
   }
-  return EP_OK;
+  return ep_comm_gather(&rows->kept);
 }
 
 static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, const ep_pairs *p) {
@@ -267,10 +287,12 @@ static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, cons
   EP_TRY(keep_rows(rows));
   EP_TRY(new_gathering(&g, work, rows->map, &rows->points->X, rows->block));
   EP_TRY(new_adding(&C, work, &sum->C, rows->points->X.prec));
-  for (ptrdiff_t i = 0; i < p->anchors; i += rows->block) {
-    const ptrdiff_t n = smaller(rows->block, p->anchors - i);
+  const ep_share mine = ep_comm_share(p->anchors);
+  const ptrdiff_t end = mine.first + mine.count;
+  for (ptrdiff_t i = mine.first; i < end; i += rows->block) {
+    const ptrdiff_t n = smaller(rows->block, end - i);
     const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);
-    EP_TRY(ep_run_step("anchors", (double)i, (double)p->anchors));
+    EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
     memcpy(g.point, p->anchor + i, (size_t)n * sizeof *g.point);
     EP_TRY(some_rows(&A, &g, rows, n));
     EP_TRY(partner_sums(&g, rows, p, i, n));
@@ -278,9 +300,9 @@ static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, cons
   }
   flush(&C, true);
   sum->prec = rows->points->X.prec;
-  sum->anchors += (double)p->anchors;
-  sum->pairs += (double)p->start[p->anchors];
-  return EP_OK;
+  sum->anchors += (double)mine.count;
+  sum->pairs += (double)(p->start[end] - p->start[mine.first]);
+  return ranks_sum(sum);
 }
 
 ep_status ep_sum_pca(ep_sum *sum, const ep_map *map, const ep_points *points, double memory) {
@@ -294,7 +316,8 @@ ep_status ep_sum_pca(ep_sum *sum, const ep_map *map, const ep_points *points, do
                     size * (double)points->X.rows * m < 0.6 * left;
   EP_CHECK(!p->all_others, EP_ERR_ARG,
            "sums over anchors take listed pairs; for --pairs all use fit with --path free or dual");
-  ep_status st = ep_psi_rows_new(&rows, &work, map, points, keep, left * 0.6);
+  ep_status st =
+      ep_psi_rows_new(&rows, &work, map, points, (ep_share){0, points->X.rows}, keep, left * 0.6);
   if (!st) st = sum_anchors(&work, sum, &rows, p);
   ep_work_free(&work);
   return st;

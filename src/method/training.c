@@ -123,21 +123,24 @@ ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, 
 ep_status ep_training_pass(ep_training *t, double *loss, ep_stream *stream, const ep_pairs *pairs,
                            bool gradient) {
   const ep_mat F = ep_mat_rows(&t->F, 0, pairs->points), dF = ep_mat_rows(&t->dF, 0, pairs->points);
-  ep_stream_forward(&F, stream, t->net);
+  const ep_mat mine = ep_comm_rows(&F), d_mine = ep_comm_rows(&dF);
+  ep_stream_forward(&mine, stream, t->net);
+  EP_TRY(ep_comm_gather(&F));
   t->outputs_current = ep_training_full_batch(t);
   EP_TRY(ep_training_loss(t, loss, pairs, gradient));
-  if (gradient) ep_stream_backward(&t->grad, stream, t->net, &dF);
-  return EP_OK;
+  if (gradient) ep_stream_backward(&t->grad, stream, t->net, &d_mine);
+  return gradient ? ep_comm_sum(&t->grad.theta) : EP_OK;
 }
 
 ep_status ep_training_outputs(ep_training *t) {
   ep_stream *stream;
   if (t->outputs_current) return EP_OK;
-  EP_TRY(ep_stream_new(&stream, &t->X, &t->net->shape, 1, EP_PASS_FORWARD, ep_training_memory(t)));
-  ep_stream_forward(&t->F, stream, t->net);
+  const ep_mat X = ep_comm_rows(&t->X), F = ep_comm_rows(&t->F);
+  EP_TRY(ep_stream_new(&stream, &X, &t->net->shape, 1, EP_PASS_FORWARD, ep_training_memory(t)));
+  ep_stream_forward(&F, stream, t->net);
   ep_stream_free(stream);
   t->outputs_current = true;
-  return EP_OK;
+  return ep_comm_gather(&t->F);
 }
 
 bool ep_training_step_is_safe(const ep_training *t) {
@@ -192,7 +195,8 @@ double ep_training_seconds(const ep_training *t) {
 ep_status ep_training_between(ep_training *t, bool epoch_over) {
   const long every = t->setup->files.every;
   ep_run_progress("epoch", (double)t->epoch, (double)t->setup->fit.epochs);
-  const bool stopped = ep_run_stopped();
+  bool stopped = ep_run_stopped();
+  EP_TRY(ep_comm_any(&stopped));
   if (stopped || (epoch_over && every > 0 && t->epoch % every == 0)) EP_TRY(ep_checkpoint_write(t));
   EP_CHECK(!stopped, EP_ERR_INTERRUPTED, "interrupted at epoch %ld", t->epoch);
   return EP_OK;

@@ -68,7 +68,8 @@ void ep_training_free(ep_training *t);
 double ep_training_memory(const ep_training *t);
 /* *loss = L(F) of these pairs; with `gradient` dF = dL/dF. */
 ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, bool gradient);
-/* The same through the network, and grad = dL/dtheta. The stream carries the points of `pairs`. */
+/* The same through the network, and grad = dL/dtheta. The stream carries the points of `pairs`, of which a rank has its
+ * share of rows (ep_comm_rows). */
 ep_status ep_training_pass(ep_training *t, double *loss, ep_stream *stream, const ep_pairs *pairs,
                            bool gradient);
 /* Is rate |gradient| far from overflow? */

@@ -305,7 +305,7 @@ static void block_back(ep_net *grad, ep_stream *s, const ep_net *net, const ep_m
 
 /* From the last block, whose activations are still there, to the first. */
 void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_mat *dF) {
-  ep_mat_fill(&grad->W, 0);
+  ep_mat_fill(s->blocks ? &grad->W : &grad->theta, 0);
   if (s->norm && grad->c.data) ep_mat_fill(&grad->c, 0);
   for (ptrdiff_t b = s->blocks - 1; b >= 0; b--) {
     if (s->loaded != b) load_block(s, net, b);

@@ -1,0 +1,55 @@
+/* Shares of work among ranks, and what they exchange (include/eigenpair/comm.h). Only a file of the program knows MPI. */
+#include "core/mem.h"
+
+#include <eigenpair/run.h>
+
+static const ep_comm *mine(void) { return ep_run_comm(ep_run_current()); }
+
+int ep_comm_rank(void) { return mine()->rank; }
+int ep_comm_size(void) { return mine()->size; }
+
+static ptrdiff_t begin(ptrdiff_t n, int rank, int size) {
+  const ptrdiff_t each = n / size, more = n % size;
+  return rank * each + (rank < more ? rank : more);
+}
+
+ep_share ep_comm_share(ptrdiff_t n) {
+  const ep_comm *c = mine();
+  const ptrdiff_t first = begin(n, c->rank, c->size);
+  return (ep_share){first, begin(n, c->rank + 1, c->size) - first};
+}
+
+ep_mat ep_comm_rows(const ep_mat *A) {
+  const ep_share s = ep_comm_share(A->rows);
+  return ep_mat_rows(A, s.first, s.count);
+}
+
+const ep_mat *ep_comm_columns(const ep_mat *X) { return mine()->size == 1 ? NULL : X; }
+
+ep_status ep_comm_sum(const ep_mat *A) {
+  const ep_comm *c = mine();
+  if (c->size == 1) return EP_OK;
+  EP_CHECK(A->ld == A->cols || A->rows <= 1, EP_ERR_ARG, "ranks exchange rows without gaps");
+  return c->sum(c, A->data, A->rows * A->cols, A->prec);
+}
+
+ep_status ep_comm_gather(const ep_mat *A) {
+  const ep_comm *c = mine();
+  if (c->size == 1) return EP_OK;
+  EP_CHECK(A->ld == A->cols || A->rows <= 1, EP_ERR_ARG, "ranks exchange rows without gaps");
+  ptrdiff_t *first = ep_alloc(c->size + 1, sizeof *first);
+  EP_CHECK(first, EP_ERR_NOMEM, "no memory for the shares of %d ranks", c->size);
+  for (int r = 0; r <= c->size; r++) first[r] = begin(A->rows, r, c->size);
+  const ep_status st = c->gather(c, A->data, first, (size_t)A->cols * ep_sizeof(A->prec));
+  ep_release(first);
+  return st;
+}
+
+ep_status ep_comm_any(bool *flag) {
+  const ep_comm *c = mine();
+  double count = *flag;
+  if (c->size == 1) return EP_OK;
+  EP_TRY(c->sum(c, &count, 1, EP_DOUBLE));
+  *flag = count > 0;
+  return EP_OK;
+}

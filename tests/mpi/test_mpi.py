@@ -1,0 +1,225 @@
+"""The program under mpirun: the answers of one process on 1 to 4 ranks, the same bits for the same number of them; one
+message and an end for all when a rank fails. `make test-mpi`."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
+from conftest import *  # noqa: F401,F403,E402  the program's own fixtures
+from conftest import PROGRAM, environment  # noqa: E402
+
+
+def mpi(folder, ranks, *args, bind=("--bind-to", "none"), **more):
+    env = dict(environment(folder), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
+               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
+               TMPDIR="/tmp", **more)
+    env.pop("OMP_NUM_THREADS", None) if "OMP_NUM_THREADS" not in more else None
+    return dict(args=["mpirun", "-n", str(ranks), "--oversubscribe", *bind, str(PROGRAM), *map(str, args)], cwd=folder,
+                env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+@pytest.fixture
+def run(tmp_path):
+    def call(ranks, *args, **more):
+        done = subprocess.run(timeout=120, **mpi(tmp_path, ranks, *args, **more))
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    return call
+
+
+DATA = ["--data", "digits", "--samples", 203, "--outputs", 4, "--precision", "double", "--seed", 3]
+CLOSED = {"whitened": ["--width", 60], "patches": ["--features", "patches:9,5,2", "--views", 3],
+          "landmarks": ["--kernel", "analytic", "--landmarks", 30],
+          "pca": ["--method", "pca", "--width", 60, "--path", "primal"],
+          "free": ["--method", "pca", "--width", 60, "--path", "free", "--pairs", "2+1"],
+          "all": ["--method", "pca", "--width", 60, "--path", "free", "--pairs", "all"],
+          "infinite": ["--method", "infinite"], "nystrom": ["--method", "infinite", "--landmarks", 50]}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_closed_forms(run, good, tmp_path, name):
+    """Eigenvalues to 1e-10, spans to 1e-8, against one process; the same bits for the same number of ranks."""
+    how = CLOSED[name] + ([] if "--method" in CLOSED[name] else ["--method", "whitened"])
+    alone = json.loads(good("fit", *DATA, *how, "--threads", 1, "--json", "--out", "1.npz"))
+    good("embed", "--model", "1.npz", "--data", "digits:test", "--precision", "double", "--out", "1.npy")
+    A = np.linalg.qr(np.load(tmp_path / "1.npy"))[0]
+    for ranks in 2, 3, 4:
+        result = json.loads(run(ranks, "fit", *DATA, *how, "--json", "--out", "n.npz"))
+        assert result["machine"]["ranks"] == ranks and result["machine"]["threads"] == 1
+        a, b = np.array(alone["eigenvalues"]), np.array(result["eigenvalues"])
+        assert np.abs(a - b).max() < 1e-10 * a.max()
+        run(ranks, "embed", "--model", "n.npz", "--data", "digits:test", "--precision", "double", "--out", "n.npy")
+        B = np.linalg.qr(np.load(tmp_path / "n.npy"))[0]
+        assert np.linalg.norm(A - B @ (B.T @ A)) < 1e-8
+    first = (tmp_path / "n.npz").read_bytes()
+    run(4, "fit", *DATA, *how, "--out", "n.npz")
+    assert (tmp_path / "n.npz").read_bytes() == first
+
+
+@pytest.mark.parametrize("how", [[], ["--batch", 50], ["--loss", "vicreg", "--depth", 2], ["--loss", "ntxent", "--batch", 60],
+                                 ["--method", "grassmann"], ["--method", "alpha"],
+                                 ["--method", "kernel"], ["--method", "kernel", "--kernel", "analytic"]],
+                         ids=lambda h: "-".join(map(str, h)) or "gd")
+def test_descent(run, good, ref, tmp_path, how):
+    """Losses that mix all points as well: every epoch's loss, and the outputs."""
+    how = [*DATA, "--width", 40, "--epochs", 4, *how]
+    good("fit", *how, "--threads", 1, "--history", "1.csv", "--out", "1.npz")
+    good("embed", "--model", "1.npz", "--data", "digits:test", "--precision", "double", "--out", "1.npy")
+    one = np.load(tmp_path / "1.npy")
+    for ranks in 2, 4:
+        run(ranks, "fit", *how, "--history", "n.csv", "--out", "n.npz")
+        a, b = (ref.columns(tmp_path / f"{f}.csv")["loss"] for f in "1n")
+        assert np.abs(a - b).max() < 1e-11 * np.abs(a).max()
+        good("embed", "--model", "n.npz", "--data", "digits:test", "--precision", "double", "--out", "n.npy")
+        assert np.abs(np.load(tmp_path / "n.npy") - one).max() < 1e-9 * np.abs(one).max()
+
+
+def test_fewer_rows_than_ranks(run, good, save, rng, tmp_path):
+    save(x=rng.normal(size=(2, 5)))
+    how = ["--data", "x.npy", "--width", 8, "--outputs", 2, "--epochs", 3, "--precision", "double"]
+    good("fit", *how, "--out", "1.npz")
+    run(4, "fit", *how, "--out", "n.npz")
+    run(4, "embed", "--model", "n.npz", "--data", "x.npy", "--out", "e.npy")
+    a, b = np.load(tmp_path / "1.npz"), np.load(tmp_path / "n.npz")
+    assert np.abs(a["V"] - b["V"]).max() < 1e-12 and np.load(tmp_path / "e.npy").shape == (2, 2)
+
+
+@pytest.mark.parametrize("kernel", ["empirical", "analytic", "nngp"])
+@pytest.mark.parametrize("layout", ["full", "trace"])
+def test_kernels(run, good, save, rng, tmp_path, kernel, layout):
+    if kernel != "empirical" and layout == "full":
+        pytest.skip("one layout")
+    save(x=rng.normal(size=(17, 6)), y=rng.normal(size=(5, 6)))
+    for more in [], ["--data2", "y.npy"]:
+        how = ["ntk", "--data", "x.npy", *more, "--kernel", kernel, "--layout", layout, "--width", 20, "--outputs", 3,
+               "--precision", "double"]
+        good(*how, "--out", "1.npy")
+        run(3, *how, "--out", "n.npy")
+        a, b = np.load(tmp_path / "1.npy"), np.load(tmp_path / "n.npy")
+        assert a.shape == b.shape and np.abs(a - b).max() < 1e-12 * np.abs(a).max()
+
+
+def test_accumulate_under_mpirun(run, good, tmp_path):
+    """Shards by ranks: the parts are those of one process, to rounding, and merge with them."""
+    how = [*DATA, "--width", 40]
+    run(2, "accumulate", *how, "--shard", "1/2", "--out", "a.npz")
+    good("accumulate", *how, "--shard", "2/2", "--out", "b.npz")
+    good("merge", "a.npz", "b.npz")
+    good("fit", "--from", "sums.npz", "--out", "m.npz")
+    good("fit", *how, "--method", "whitened", "--out", "1.npz")
+    a, b = np.load(tmp_path / "m.npz")["W"], np.load(tmp_path / "1.npz")["W"]
+    assert np.abs(a - b).max() < 1e-8 * np.abs(b).max()
+
+
+def test_probe_by_rank_zero(run, good, save, rng, tmp_path):
+    save(e=rng.normal(size=(60, 3)), l=np.arange(60) % 3)
+    alone = json.loads(good("probe", "--embedding", "e.npy", "--labels", "l.npy", "--json"))
+    ranks = json.loads(run(2, "probe", "--embedding", "e.npy", "--labels", "l.npy", "--json"))
+    assert alone["accuracy"] == ranks["accuracy"]
+
+
+# ---- bad luck
+
+
+def fails(tmp_path, ranks, *args, code, words, **more):
+    done = subprocess.run(timeout=60, **mpi(tmp_path, ranks, *args, **more))
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode == code and len(ours) == 1, done.stderr
+    assert all(w in ours[0] for w in words), ours
+
+
+def test_one_message(tmp_path):
+    """What every rank finds wrong is said once."""
+    fails(tmp_path, 3, "fit", "--data", "nothing.npy", code=2, words=["rank 0", "nothing.npy"])
+    fails(tmp_path, 2, "compare", "--data", "digits", code=2, words=["one process"])
+    fails(tmp_path, 2, "fit", "--data", "digits", "--width", "x", code=2, words=["--width"])
+
+
+def test_threads_that_are_not_bound(tmp_path):
+    """Two threads on one core took hundreds of times as long: refused, with how to bind."""
+    fails(tmp_path, 2, "fit", *DATA, "--threads", 2, code=2, words=["2 threads on 1 core", "PE=2"],
+          bind=("--bind-to", "core", "--map-by", "slot"))
+    fails(tmp_path, 2, "fit", *DATA, "--threads", 400, code=2, words=["400 threads"])
+
+
+def test_a_rank_that_fails_ends_all(tmp_path):
+    """One node's disk is full, or its data are not there: rank 1 alone runs in a folder without them."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
+    (tmp_path / "other").mkdir()
+    script = tmp_path / "rank.sh"
+    script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] && cd other\nexec {PROGRAM} "$@"\n')
+    script.chmod(0o755)
+    how = mpi(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
+    how["args"][how["args"].index(str(PROGRAM))] = str(script)
+    done = subprocess.run(timeout=60, **how)
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode == 2 and len(ours) == 1 and "rank 1" in ours[0] and "x.npy" in ours[0], done.stderr
+    assert not (tmp_path / "model.npz").exists()
+
+
+def ranks_of(process):
+    """Process numbers of the program's ranks, children of mpirun, once both have begun their work."""
+    children = pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children")
+    for _ in range(300):
+        found = [int(p) for p in children.read_text().split()]
+        if len(found) == 2 and all(b"eigenpair" in pathlib.Path(f"/proc/{p}/cmdline").read_bytes() for p in found):
+            return found
+        time.sleep(0.1)
+    raise AssertionError("mpirun did not start")
+
+
+LONG = ["fit", *DATA, "--width", 200, "--epochs", 1000000, "--rate", 0.01, "--every", 10]
+
+
+def started(tmp_path):
+    process = subprocess.Popen(**mpi(tmp_path, 2, *LONG))
+    found = ranks_of(process)
+    for _ in range(600):
+        if (tmp_path / "model.npz.checkpoint.npz").exists():
+            return process, found
+        time.sleep(0.1)
+    raise AssertionError("no checkpoint was written")
+
+
+def test_a_killed_rank(tmp_path):
+    """SIGKILL of one rank ends the others soon; what was saved stays whole."""
+    process, found = started(tmp_path)
+    os.kill(found[1], signal.SIGKILL)
+    process.communicate(timeout=60)
+    assert process.returncode != 0 and not (tmp_path / "model.npz").exists()
+    assert np.load(tmp_path / "model.npz.checkpoint.npz")["theta"].ndim == 1
+
+
+def test_interrupted_and_resumed_on_another_number_of_ranks(tmp_path, run, good, ref):
+    """One rank is asked to stop: all save and stop together; 1 and 3 ranks go on from there to the same."""
+    process, found = started(tmp_path)
+    os.kill(found[1], signal.SIGTERM)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 130 and "--resume" in err, err
+    epoch = int(np.load(tmp_path / "model.npz.checkpoint.npz")["state"][0])
+    saved = (tmp_path / "model.npz.checkpoint.npz").read_bytes()
+    losses = []
+    for ranks in 1, 3:
+        (tmp_path / "c.npz").write_bytes(saved)
+        run(ranks, "fit", "--resume", "c.npz", "--epochs", epoch + 5, "--history", "h.csv", "--out", "r.npz")
+        losses.append(ref.columns(tmp_path / "h.csv")["loss"])
+    assert len(losses[0]) == epoch + 6 and np.abs(losses[0] - losses[1]).max() < 1e-10
+
+
+def test_a_build_without_mpi_says_so(tmp_path):
+    """Two copies of all the work, writing one file, are not started."""
+    other = pathlib.Path(str(PROGRAM).replace("build/mpi", "build/release"))
+    if other == PROGRAM or not other.exists():
+        pytest.skip("there is no build without MPI")
+    how = mpi(tmp_path, 2, "fit", *DATA)
+    how["args"][how["args"].index(str(PROGRAM))] = str(other)
+    done = subprocess.run(timeout=60, **how)
+    assert done.returncode == 2 and "cmake --preset mpi" in done.stderr
