@@ -21,7 +21,7 @@ for paper in . wide linear tangent optima; do
   mkdir -p "docs/reproduce/$paper/figures"
   cp "$out/$paper"/figures/*.svg "docs/reproduce/$paper/figures/"
 done
-for paper in wide optima; do # those with a table of statements
+for paper in wide tangent optima; do # those with a table of statements
   eigenpair reproduce "$paper" --list --all --json | python3 tools/papers.py > "docs/papers/$paper.md"
 done
 sed -i 's|: \([a-z]*\)/report\.html$|: [\1](\1/README.md)|' docs/reproduce/README.md

@@ -15,7 +15,7 @@ const ep_paper ep_papers[] = {
     {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear,
      NULL},
     {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability", ep_claims_tangent,
-     NULL},
+     ep_statements_tangent},
     {"optima", "OPTIMA: local optima of one-layer contrastive learning", ep_claims_optima,
      ep_statements_optima},
     {0}};

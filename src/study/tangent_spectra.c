@@ -1,4 +1,4 @@
-/* TANGENT's claims on what the spectrum of a kernel says: no free lunch, the test error (Simon). */
+/* TANGENT's claims on what the spectrum of a kernel says: the test error, of regression and of networks (Simon). */
 #include "study/tangent_claims.h"
 
 #include <eigenpair/dataset.h>
@@ -8,132 +8,11 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- tangent-nofreelunch */
-
-static const char *const lunch_sets[] = {"circle:64", "cube:6", "sphere:5,64", "digits"};
-static const struct {
-  const char *name;
-  int depth;
-  double bias;
-} lunch_kernels[] = {{"two layers", 2, 0}, {"biases", 1, 0.5}, {"neither", 1, 0}};
-
-static ep_status lunch_domain(ep_domain **out, const char *data, const ep_domain_kernel *k,
-                              const ep_run_config *run) {
-  ep_data_config c;
-  ep_run_config in_double = *run;
-  ep_dataset set;
-  ep_mat K = {0};
-  *out = NULL;
-  ep_options_default(ep_data_options, &c);
-  snprintf(in_double.precision, sizeof in_double.precision, "double");
-  snprintf(c.data, sizeof c.data, "%s", data);
-  if (strcmp(data, "digits") == 0) c.samples = 64;
-  EP_TRY(ep_dataset_load(&set, &c, &in_double));
-  ep_scale_to_unit(&set.X);
-  ep_status st = ep_mat_new(&K, EP_DOUBLE, set.X.rows, set.X.rows);
-  if (!st) st = ep_analytic_kernel(&K, &k->network, EP_NTK, &set.X, NULL);
-  ep_dataset_free(&set);
-  if (!st) return ep_domain_sample(out, &K, DBL_EPSILON);
-  ep_mat_free(&K);
-  return st;
-}
-
-typedef struct {
-  double off;   /* largest |sum of learnabilities - rank of K(D,D)| over the sets */
-  bool full;    /* the rank was n each time */
-  double wrong; /* largest derivative of the wrong sign */
-} lunch;
-
-/* derivatives only where every training set has an invertible kernel matrix */
-static ep_status lunch_one(lunch *out, const ep_domain *d, int sets, bool invertible,
-                           const ep_run_config *run) {
-  enum { M = 64, N = 20 };
-  const ep_training_set t = {.train = N};
-  for (int i = 0; i < sets; i++) {
-    ep_measurement m;
-    EP_TRY(ep_domain_measure(&m, NULL, d, &(ep_target){0}, &t, 1, (uint64_t)(run->seed + i),
-                             tangent_memory));
-    out->off = fmax(out->off, fabs(m.sum.mean - m.rank.mean));
-    out->full = out->full && m.rank.mean == N;
-  }
-  ep_mat D;
-  ptrdiff_t index[M];
-  EP_TRY(ep_mat_new(&D, EP_DOUBLE, M, M));
-  ep_random random = ep_random_new((uint64_t)run->seed, EP_STREAM_SAMPLE, 99);
-  ep_random_permutation(&random, index, M);
-  const ep_status st = invertible ? ep_domain_derivatives(&D, NULL, d, index, N) : EP_OK;
-  for (int i = 0; i < M * M; i++) {
-    const double e = *ep_d(&D, i / M, i % M);
-    out->wrong = fmax(out->wrong, i / M == i % M ? -e : e);
-  }
-  ep_mat_free(&D);
-  return st;
-}
-
-/* the sum against n on the cube, a line a kernel */
-static ep_status lunch_figure(ep_claim_result *r, const ep_run_config *run) {
-  enum { SIZES = 8 };
-  json_t *f;
-  double n[SIZES], sum[SIZES];
-  EP_TRY(ep_figure_new(&f, "sum", EP_FIGURE_LINE, "Sum of learnabilities on the cube of 64 points",
-                       "The sum of learnabilities grows as n until the kernel matrix is singular.",
-                       (ep_axis){"training points n", false}, (ep_axis){"sum", false}));
-  ep_status st = EP_OK;
-  for (int j = 0; !st && j < 3; j++) {
-    ep_domain_kernel k;
-    ep_domain *d = NULL;
-    st = tangent_kernel(&k, "relu", lunch_kernels[j].depth, lunch_kernels[j].bias);
-    if (!st) st = lunch_domain(&d, "cube:6", &k, run);
-    for (int i = 0; !st && i < SIZES; i++) {
-      ep_measurement m = {0};
-      n[i] = 8 * (i + 1);
-      st = ep_domain_measure(&m, NULL, d, &(ep_target){0}, &(ep_training_set){.train = n[i]}, 5,
-                             (uint64_t)run->seed, tangent_memory);
-      sum[i] = m.sum.mean;
-    }
-    if (!st) st = tangent_line(f, lunch_kernels[j].name, n, sum, SIZES, j == 2);
-    ep_domain_free(d);
-  }
-  return tangent_figure(r, f, st);
-}
-
-ep_status tangent_nofreelunch(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const int sets = size == EP_CLAIM_QUICK ? 20 : 200;
-  int singular = 0;
-  r->pass = true;
-  for (int i = 0; i < 4; i++)
-    for (int j = 0; j < 3; j++) {
-      ep_domain_kernel k;
-      ep_domain *d;
-      lunch l = {.full = true};
-      char name[96];
-      EP_TRY(tangent_kernel(&k, "relu", lunch_kernels[j].depth, lunch_kernels[j].bias));
-      EP_TRY(lunch_domain(&d, lunch_sets[i], &k, run));
-      const ep_status st = lunch_one(&l, d, sets, j < 2, run);
-      ep_domain_free(d);
-      EP_TRY(st);
-      singular += !l.full;
-      r->pass = r->pass && l.off <= 1e-8 && l.wrong <= 1e-9 && (j == 2 || l.full);
-      snprintf(name, sizeof name, "off %s %s", lunch_sets[i], lunch_kernels[j].name);
-      EP_TRY(ep_claim_measure(r, name, l.off));
-      snprintf(name, sizeof name, "invertible %s %s", lunch_sets[i], lunch_kernels[j].name);
-      EP_TRY(ep_claim_measure(r, name, l.full));
-    }
-  EP_TRY(lunch_figure(r, run));
-  EP_TRY(ep_claim_note(r, "Training sets of 20 out of 64 points, no ridge."));
-  if (singular == 0) return EP_OK;
-  return ep_claim_found(
-      r,
-      "On %d of 4 sets K(D,D) is singular for one relu layer without biases, which "
-      "has no odd degrees above 1: the sum of learnabilities is its rank, not n.",
-      singular);
-}
-
 /* ---- tangent-predict */
 
 typedef struct {
-  double n[TANGENT_MOST], predicted[TANGENT_MOST], measured[TANGENT_MOST],
-      error[TANGENT_MOST];     /* test error */
+  double n[TANGENT_MOST], predicted[TANGENT_MOST], measured[TANGENT_MOST], error[TANGENT_MOST],
+      median[TANGENT_MOST];    /* test error */
   double learnt[TANGENT_MOST]; /* learnability predicted less measured */
   int count;
 } predict_table;
@@ -168,7 +47,8 @@ static ep_status predict_domain(predict_table *t, ep_work *work, ep_domain_kind 
     if (!st)
       st = ep_domain_measure(&m, NULL, d, &predict_target, &(ep_training_set){.train = n}, sets,
                              (uint64_t)run->seed, tangent_memory);
-    t->n[i] = n, t->measured[i] = m.mse.mean, t->error[i] = m.mse.error;
+    t->n[i] = n, t->measured[i] = m.mse.mean, t->error[i] = m.mse.error,
+    t->median[i] = m.mse.median;
     t->learnt[i] = learnability - m.learnability.mean;
   }
   ep_domain_free(d);
@@ -224,25 +104,44 @@ static ep_status predict_networks(double *ratio, double *error, ep_work *work, e
   return EP_OK;
 }
 
+/* within 15 % at the largest width; at 20, the control, not */
 static ep_status check_networks(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const int runs = size == EP_CLAIM_QUICK ? 20 : size == EP_CLAIM_MEDIUM ? 60 : 200;
+  enum { WIDTHS = 4 };
+  static const double widths[WIDTHS] = {20, 64, 256, 1024};
+  const int runs = claim_pick(size, 20, 60, 200);
   ep_domain_kernel k;
   ep_domain *d;
   EP_TRY(tangent_kernel(&k, "relu", 1, 0));
   EP_TRY(ep_domain_new(&d, EP_CUBE, 8, &k));
   ep_status st = EP_OK;
-  double ratio[2], error[2];
-  for (int i = 0; i < 2 && !st; i++) {
+  double ratio[WIDTHS], error[WIDTHS], low[WIDTHS], high[WIDTHS];
+  for (int i = 0; i < WIDTHS && !st; i++) {
     ep_work work = {0};
-    st = predict_networks(&ratio[i], &error[i], &work, d, 32, i ? 1024 : 64, runs, run);
+    st = predict_networks(&ratio[i], &error[i], &work, d, 32, (long)widths[i], runs, run);
     ep_work_free(&work);
+    low[i] = ratio[i] - 2 * error[i], high[i] = ratio[i] + 2 * error[i];
   }
   ep_domain_free(d);
   EP_TRY(st);
-  r->pass = r->pass && fabs(ratio[1] - 1) <= 0.15;
-  EP_TRY(ep_claim_measure(r, "networks_over_predicted_width_64", ratio[0]));
-  EP_TRY(ep_claim_measure(r, "networks_over_predicted_width_1024", ratio[1]));
-  return ep_claim_measure_all(r, "networks_standard_errors", error, 2);
+  r->pass = r->pass && fabs(ratio[3] - 1) <= 0.15 && fabs(ratio[0] - 1) > 0.15;
+  EP_TRY(ep_claim_measure_all(r, "widths of networks", widths, WIDTHS));
+  EP_TRY(ep_claim_measure_all(r, "networks_over_predicted", ratio, WIDTHS));
+  EP_TRY(ep_claim_measure_all(r, "networks_standard_errors", error, WIDTHS));
+  json_t *f;
+  EP_TRY(claim_figure(&f, r, "networks", EP_FIGURE_LINE, "Networks and the prediction",
+                      "The test error of trained networks comes up to the prediction as they grow "
+                      "wider; narrow ones do better than predicted.",
+                      (ep_axis){"width M", true}, (ep_axis){"test error / prediction", false}));
+  EP_TRY(ep_figure_add(
+      f,
+      &(ep_series){
+          .name = "networks", .count = WIDTHS, .x = widths, .y = ratio, .low = low, .high = high}));
+  EP_TRY(ep_figure_rule(f, 'y', 1, "prediction"));
+  return ep_claim_found(
+      r,
+      "Networks of width 20 have %.2f of the predicted error (64: %.2f, 256: %.2f, 1,024: "
+      "%.2f): they agree with the limit from about 1,000 on, and do better below.",
+      ratio[0], ratio[1], ratio[2], ratio[3]);
 }
 
 static ep_status predict_figure(ep_claim_result *r, const char *name, const predict_table *t) {
@@ -262,6 +161,7 @@ static ep_status predict_figure(ep_claim_result *r, const char *name, const pred
   const ep_series bars = {
       "kernel regression", NULL, t->count, t->n, t->measured, low, high, NULL, false};
   if (!st) st = ep_figure_add(f, &bars);
+  if (!st) st = tangent_line(f, "kernel regression, median", t->n, t->median, t->count, false);
   return tangent_figure(r, f, st);
 }
 
@@ -276,7 +176,7 @@ ep_status tangent_predict(ep_claim_result *r, ep_claim_size size, const ep_run_c
                  {"sphere", EP_SPHERE, 8, 2, true},
                  {"circle", EP_CIRCLE, 256, 2, false},
                  {"cube-one-layer", EP_CUBE, 8, 1, false}};
-  double worst[4]; /* predicted over measured, farthest from 1 */
+  double circle = NAN, worst[4]; /* predicted over measured, farthest from 1 */
   const int sets = size == EP_CLAIM_QUICK ? 60 : 400;
   r->pass = true;
   for (int i = 0; i < 4; i++) {
@@ -290,9 +190,10 @@ ep_status tangent_predict(ep_claim_result *r, ep_claim_size size, const ep_run_c
     double ratio[TANGENT_MOST];
     for (int j = 0; j < t.count; j++) {
       ratio[j] = t.predicted[j] / t.measured[j];
-      if (domains[i].judged)
-        r->pass = r->pass && fabs(ratio[j] - 1) <= 0.1 && fabs(t.learnt[j]) <= 0.05;
+      if (domains[i].judged) r->pass = r->pass && fabs(ratio[j] - 1) <= 0.1;
+      if (i < 3) r->pass = r->pass && fabs(t.learnt[j]) <= 0.05; /* the circle too */
     }
+    if (i == 2) circle = t.predicted[0] / t.median[0];
     worst[i] = ratio[0];
     for (int j = 1; j < t.count; j++)
       if (fabs(log(ratio[j])) > fabs(log(worst[i]))) worst[i] = ratio[j];
@@ -306,13 +207,15 @@ ep_status tangent_predict(ep_claim_result *r, ep_claim_size size, const ep_run_c
   EP_TRY(ep_claim_note(
       r,
       "relu, two hidden layers (networks: one, n = 32), targets of degrees 1 and 2, n = 32, 64, "
-      "128. Circle and one layer on the cube are reported, not judged."));
+      "128. The circle's error is reported, not judged, and so is one layer on the cube."));
+  EP_TRY(ep_claim_measure(r, "predicted over the median on the circle, n = 32", circle));
   if (fabs(worst[2] - 1) > 0.1)
-    EP_TRY(
-        ep_claim_found(r,
-                       "On the circle, where neighbours are near, the prediction is off: %.2f of "
-                       "the measured error at worst.",
-                       worst[2]));
+    EP_TRY(ep_claim_found(
+        r,
+        "On the circle the prediction of the error is off, %.2f of the mean at worst: "
+        "rare sets with a large gap make that mean. Of the median at n = 32 it is "
+        "%.2f; learnabilities agree.",
+        worst[2], circle));
   if (fabs(worst[3] - 1) > 0.1)
     EP_TRY(
         ep_claim_found(r,

@@ -1,4 +1,4 @@
-/* Networks on squared loss, and the distance to their linearisation. */
+/* Networks under descent, and the distance to their linearisation. */
 #include "core/mem.h"
 
 #include <eigenpair/stream.h>
@@ -14,7 +14,25 @@ struct ep_supervised {
   ep_stream *stream;
   ep_mat Y, F; /* (n x Z) targets (plus f_0 if centred), outputs and then their derivative */
   bool centred;
+  ep_supervised_loss loss;
 };
+
+double ep_supervised_residual(const ep_mat *F, const ep_mat *Y, ep_supervised_loss loss) {
+  if (loss == EP_LOSS_SQUARED) {
+    ep_mat_axpy(F, -1, Y); /* dL/df = f - Y */
+    return 0.5 * ep_mat_norm2(F);
+  }
+  double sum = 0;
+  for (ptrdiff_t i = 0; i < F->rows; i++)
+    for (ptrdiff_t z = 0; z < F->cols; z++) {
+      const double y = *ep_d(Y, i, z), a = y * *ep_d(F, i, z);
+      sum += a > 0 ? log1p(exp(-a)) : log1p(exp(a)) - a;
+      *ep_d(F, i, z) = -y / (1 + exp(a)); /* dL/df = -y / (1 + e^{yf}) */
+    }
+  return sum;
+}
+
+void ep_supervised_set_loss(ep_supervised *d, ep_supervised_loss loss) { d->loss = loss; }
 
 static ep_status forward(const ep_mat *F, const ep_net *net, const ep_mat *X) {
   ep_stream *s;
@@ -84,8 +102,7 @@ ep_status ep_supervised_steps(double *loss, ep_supervised *d, double rate, long 
   for (long i = 0; i < steps; i++) {
     if (i % 256 == 255) EP_TRY(ep_run_step("steps", (double)i, (double)steps));
     ep_stream_forward(&d->F, d->stream, &d->net);
-    ep_mat_axpy(&d->F, -1, &d->Y); /* dL/df = f - Y */
-    *loss = 0.5 * ep_mat_norm2(&d->F);
+    *loss = ep_supervised_residual(&d->F, &d->Y, d->loss);
     if (!(*loss <= limit)) return EP_OK;
     ep_stream_backward(&d->gradient, d->stream, &d->net, &d->F);
     ep_mat_axpy(&d->net.theta, -rate, &d->gradient.theta);
@@ -107,61 +124,81 @@ ep_status ep_supervised_outputs(const ep_mat *F, const ep_supervised *d, const e
 
 /* ---- Lee's quantities */
 
+/* The linear model beside it: f_lin(x; t) = f_0(x) + K_0(x, X) c(t), c <- c - eta dL/df(f_lin(X)). */
 typedef struct {
   ep_supervised *d;
-  ep_squared *linear; /* K_0 of the training points */
+  ep_supervised_loss loss;
+  double rate;
   const ep_mat *X, *test, *Y;
-  ep_mat K0, K, Kx; /* (n x n), (n x n), (m x n) */
-  ep_mat F0, C;     /* (n x 1) */
-  ep_mat f0, f;     /* (m x 1) outputs at the test points: start, now */
+  ep_mat K0, K, Kx; /* (n Z x n Z), (n Z x n Z), (m Z x n Z) */
+  ep_mat F0, F, c;  /* (n x Z): outputs of the linear model at the start and now, coefficients */
+  ep_mat f0, f;     /* (m x Z): outputs at the test points: start, now */
 } lee;
 
+/* all outputs below each other */
+static ep_mat flat(const ep_mat *A) {
+  return ep_mat_view(EP_DOUBLE, A->rows * A->cols, 1, A->data);
+}
+
 static ep_status lee_begin(ep_work *work, lee *l, const ep_net_config *config, uint64_t seed) {
-  const ptrdiff_t n = l->X->rows, m = l->test->rows;
+  const ptrdiff_t Z = l->Y->cols, n = l->X->rows, m = l->test->rows;
   EP_TRY(ep_supervised_new(&l->d, config, l->X, l->Y, false, seed));
+  ep_supervised_set_loss(l->d, l->loss);
   const struct {
     ep_mat *to;
     ptrdiff_t rows, cols;
-  } all[] = {{&l->K0, n, n}, {&l->K, n, n},  {&l->Kx, m, n}, {&l->F0, n, 1},
-             {&l->C, n, 1},  {&l->f0, m, 1}, {&l->f, m, 1}};
+  } all[] = {{&l->K0, n * Z, n * Z}, {&l->K, n * Z, n * Z}, {&l->Kx, m * Z, n * Z}, {&l->F0, n, Z},
+             {&l->F, n, Z},          {&l->c, n, Z},         {&l->f0, m, Z},         {&l->f, m, Z}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     EP_TRY(ep_work_mat(work, all[i].to, EP_DOUBLE, all[i].rows, all[i].cols));
   const ep_net *net = ep_supervised_net(l->d);
-  EP_TRY(ep_ntk_empirical(&l->K0, net, l->X, NULL, EP_TRACE, memory()));
-  EP_TRY(ep_ntk_empirical(&l->Kx, net, l->test, l->X, EP_TRACE, memory()));
-  EP_TRY(ep_squared_new(&l->linear, &l->K0));
+  EP_TRY(ep_ntk_joint(&l->K0, net, l->X, NULL, memory()));
+  EP_TRY(ep_ntk_joint(&l->Kx, net, l->test, l->X, memory()));
   EP_TRY(forward(&l->F0, net, l->X));
   return forward(&l->f0, net, l->test);
 }
 
-/* f_lin(x; t) = f_0(x) + K_0(x, X) c(t) */
-static ep_status lee_look(ep_lee *at, lee *l, double rate, long step) {
+static void linear_steps(lee *l, long steps) {
+  const ep_mat F = flat(&l->F), c = flat(&l->c);
+  for (long i = 0; i < steps; i++) {
+    ep_mat_copy(&l->F, &l->F0);
+    ep_mat_mul(&F, 1, &l->K0, EP_N, &c, EP_N, 1);
+    ep_supervised_residual(&l->F, l->Y, l->loss);
+    ep_mat_axpy(&l->c, -l->rate, &l->F);
+  }
+}
+
+static ep_status lee_look(ep_lee *at, lee *l) {
   const ep_net *net = ep_supervised_net(l->d);
+  const ep_mat f = flat(&l->f), c = flat(&l->c);
   EP_TRY(forward(&l->f, net, l->test));
-  EP_TRY(ep_squared_coefficients(&l->C, l->linear, &l->F0, l->Y, rate, (double)step, 1));
   ep_mat_axpy(&l->f, -1, &l->f0);
-  ep_mat_mul(&l->f, -1, &l->Kx, EP_N, &l->C, EP_N, 1);
+  ep_mat_mul(&f, -1, &l->Kx, EP_N, &c, EP_N, 1);
   at->outputs = sqrt(ep_mat_norm2(&l->f));
   at->parameters = sqrt(ep_mat_distance2(&net->theta, &ep_supervised_start(l->d)->theta) /
                         (double)net->shape.width);
-  EP_TRY(ep_ntk_empirical(&l->K, net, l->X, NULL, EP_TRACE, memory()));
+  EP_TRY(ep_ntk_joint(&l->K, net, l->X, NULL, memory()));
   at->kernel = sqrt(ep_mat_distance2(&l->K, &l->K0));
   return EP_OK;
 }
 
 static ep_status lee_follow(ep_lee_run *out, lee *l, double share, long steps) {
   long done = 0;
-  out->critical = ep_squared_critical_rate(l->linear);
-  out->rate = share * out->critical;
+  ep_squared *s;
+  EP_TRY(ep_squared_new(&s, &l->K0));
+  out->critical = ep_squared_critical_rate(s);
+  ep_squared_free(s);
+  l->rate = out->rate = share * out->critical;
   for (int i = 0; i < EP_LEE_TIMES; i++) {
     const double end = pow((double)steps, (i + 1.0) / EP_LEE_TIMES);
     const long next = lround(end) > done ? lround(end) : done + 1;
     double loss;
     EP_TRY(ep_supervised_steps(&loss, l->d, out->rate, next - done, INFINITY));
+    linear_steps(l, next - done);
     out->loss[done > 0] = loss;
     done = out->step[i] = next;
     ep_lee *at = &out->at[i];
-    EP_TRY(lee_look(at, l, out->rate, done));
+    EP_TRY(lee_look(at, l));
     out->sup.outputs = fmax(out->sup.outputs, at->outputs);
     out->sup.parameters = fmax(out->sup.parameters, at->parameters);
     out->sup.kernel = fmax(out->sup.kernel, at->kernel);
@@ -170,16 +207,15 @@ static ep_status lee_follow(ep_lee_run *out, lee *l, double share, long steps) {
 }
 
 ep_status ep_lee_follow(ep_lee_run *out, const ep_net_config *config, const ep_mat *X,
-                        const ep_mat *Y, const ep_mat *test, double share, long steps,
-                        uint64_t seed) {
-  EP_CHECK(Y->cols == 1 && X->rows == Y->rows && X->cols == test->cols && steps >= EP_LEE_TIMES,
-           EP_ERR_SHAPE, "one target a point, and at least %d steps", EP_LEE_TIMES);
+                        const ep_mat *Y, const ep_mat *test, ep_supervised_loss loss, double share,
+                        long steps, uint64_t seed) {
+  EP_CHECK(X->rows == Y->rows && X->cols == test->cols && steps >= EP_LEE_TIMES, EP_ERR_SHAPE,
+           "a target a point, and at least %d steps", EP_LEE_TIMES);
   *out = (ep_lee_run){0};
-  lee l = {.X = X, .Y = Y, .test = test};
+  lee l = {.X = X, .Y = Y, .test = test, .loss = loss};
   ep_work work = {0};
   ep_status st = lee_begin(&work, &l, config, seed);
   if (!st) st = lee_follow(out, &l, share, steps);
-  ep_squared_free(l.linear);
   ep_supervised_free(l.d);
   ep_work_free(&work);
   return st;

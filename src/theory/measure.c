@@ -348,20 +348,27 @@ static ep_status room(ep_work *work, run *r) {
   return ep_work_get(work, &r->test.index, block, sizeof *r->test.index);
 }
 
-/* mean and standard error of a number that lies so many bytes from the beginning of an outcome */
-static ep_mean mean_of(const outcome *o, int sets, size_t offset) {
-  double sum = 0, squares = 0, x;
-  for (int i = 0; i < sets; i++, sum += x) memcpy(&x, (const char *)&o[i] + offset, sizeof x);
-  const double mean = sum / sets;
-  for (int i = 0; i < sets; i++) {
-    memcpy(&x, (const char *)&o[i] + offset, sizeof x);
-    squares += (x - mean) * (x - mean);
-  }
-  return (ep_mean){mean, sets > 1 ? sqrt(squares / (sets - 1) / sets) : NAN};
+static int by_size(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
 }
 
-static void means(ep_measurement *out, const outcome *o, int sets) {
-#define X(name) out->name = mean_of(o, sets, offsetof(outcome, name));
+/* mean, standard error and median of a number that lies so many bytes from the beginning of an outcome */
+static ep_mean mean_of(double *x, const outcome *o, int sets, size_t offset) {
+  double sum = 0, squares = 0;
+  for (int i = 0; i < sets; i++) {
+    memcpy(&x[i], (const char *)&o[i] + offset, sizeof *x);
+    sum += x[i];
+  }
+  const double mean = sum / sets;
+  for (int i = 0; i < sets; i++) squares += (x[i] - mean) * (x[i] - mean);
+  qsort(x, (size_t)sets, sizeof *x, by_size);
+  return (ep_mean){mean, sets > 1 ? sqrt(squares / (sets - 1) / sets) : NAN,
+                   0.5 * (x[(sets - 1) / 2] + x[sets / 2])};
+}
+
+static void means(ep_measurement *out, double *room_of_sets, const outcome *o, int sets) {
+#define X(name) out->name = mean_of(room_of_sets, o, sets, offsetof(outcome, name));
   NUMBERS(X)
 #undef X
 }
@@ -405,11 +412,13 @@ ep_status ep_domain_measure(ep_measurement *out, double *L, const ep_domain *d, 
                                                                 : TEST_POINTS;
   ep_work work = {0};
   outcome *o;
+  double *sorted;
   for (ptrdiff_t k = 0; L && k < d->spectrum.levels; k++) L[k] = 0;
   ep_status st = ep_work_get(&work, &o, sets, sizeof *o);
+  if (!st) st = ep_work_get(&work, &sorted, sets, sizeof *sorted);
   if (!st) st = measure(&work, o, L, &r, sets);
   for (ptrdiff_t k = 0; L && k < d->spectrum.levels; k++) L[k] /= sets;
-  if (!st) means(out, o, sets);
+  if (!st) means(out, sorted, o, sets);
   ep_work_free(&work);
   return st;
 }

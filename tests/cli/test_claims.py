@@ -9,7 +9,8 @@ import pytest
 IDS = """wide-fig1 wide-lemma9 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-fig4m wide-fig4r wide-lemma17 wide-timescale wide-remark15
 wide-eq9 wide-fig5l wide-fig5m wide-fig5r wide-fig7 wide-bounds wide-theorem13 wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-data wide-open-start
 linear-fig1 linear-fig2 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
-linear-noncontrastive tangent-lee tangent-rate tangent-nngp tangent-nofreelunch tangent-predict
+linear-noncontrastive tangent-lee tangent-bounds tangent-rate tangent-loss tangent-target tangent-nngp tangent-ensemble
+tangent-nofreelunch tangent-general tangent-modes tangent-predict
 optima-exact optima-fig1 optima-linear optima-count optima-joint optima-ticket optima-basins optima-stability optima-weights
 optima-theorem2 optima-theorem3 optima-kernel optima-limit""".split()
 
@@ -95,7 +96,14 @@ def test_numbers_beyond_the_criterion(run):
     assert measured(run, "linear-fig2")["relu_exponent"] > -0.3  # the finding: relu does not become linear
     assert measured(run, "linear-fig5")["largest_difference_of_accuracy"] <= 0.02
     assert measured(run, "linear-prop3")["plain_qr_gap"] > 10 * measured(run, "linear-prop3")["problem_4_gap"]
-    assert abs(measured(run, "tangent-lee")["exponent_parameters"] + 0.5) < 0.1
+    lee = measured(run, "tangent-lee")
+    assert abs(lee["exponent parameters erf, 3 layers"] + 0.5) < 0.1 < lee["exponent outputs control"] + 0.25
+    bounds = measured(run, "tangent-bounds")
+    assert bounds["N of eq 92"] > 1e9 and bounds["f_lin as printed less f"] > 10 * bounds["f_lin less f"]
+    for phi, excess in (("erf", 1.68), ("tanh", 1.88), ("relu", 15)):  # 3 (E h^4/(E h^2)^2 - 1)
+        assert abs(measured(run, "tangent-nngp")[f"kurtosis {phi} H=1"][2] - excess) < 0.01
+    assert measured(run, "tangent-general")["falls eigenfunctions"] == 0 < measured(run, "tangent-general")["falls random functions"]
+    assert measured(run, "tangent-loss")["sup at largest width cross-entropy"] > 5 * measured(run, "tangent-loss")["sup at largest width squared loss"]
     exact = measured(run, "optima-exact")
     assert exact["summation_found"] == exact["summation_maximal"] == 6 and exact["summation_maximal_at_0.1"] == 7
     fig1 = measured(run, "optima-fig1")

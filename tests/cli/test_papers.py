@@ -42,6 +42,7 @@ NUMBERED = {  # what each paper numbers
     ["Theorem 13", "Remark 14", "Remark 15"] + [f"Eq. {i}" for i in (1, 2, 3, 5, 6, 7, 8, 9, 10)] + [f"Figure {i}" for i in range(1, 8)],
     "optima": [f"Lemma {i}" for i in range(1, 9)] + [f"Definition {i}" for i in range(1, 5)] +
     [f"Theorem {i}" for i in range(1, 4)] + ["Corollary 1", "Corollary 2", "Assumption 1", "Figure 1"],
+    "tangent": ["Theorem 2.1", "Theorem 2.2", "Lemma 4.1", "Lemma B.1", "Theorem B.2", "Theorem B.3", "Lemma 1 (a)", "Lemma 1 (e)"],
 }
 
 
@@ -62,6 +63,15 @@ def test_every_statement_has_an_entry(listed, good, paper):
 
 def test_every_paper_is_listed(listed):
     assert {r["paper"] for r in listed("--all")} == {"wide", "linear", "tangent", "optima"}
+
+
+def test_every_equation_of_tangent(listed):
+    """1 to 164, each in one row or a range of them; theorem and lemma rows name the rest."""
+    text = " ".join(r["where"] for r in listed("tangent", "--all"))
+    seen = {11, 55, 56}  # in Theorem 2.2 and Lemma B.1
+    for first, last in re.findall(r"[Ee]q\. (\d+)(?: (?:to|and) (\d+))?", text):
+        seen |= set(range(int(first), int(last or first) + 1))
+    assert seen == set(range(1, 165))
 
 
 @pytest.mark.parametrize("paper", NUMBERED)

@@ -62,6 +62,7 @@ ptrdiff_t ep_domain_dimension(const ep_domain *d); /* D; 0: a sample */
 
 typedef struct {
   double mean, error; /* over the sets; standard error of the mean (NAN for one set) */
+  double median;
 } ep_mean;
 
 typedef struct {
