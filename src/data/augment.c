@@ -260,13 +260,12 @@ static void gaussian(double *g, int R, double S) {
 }
 
 /* y_j = sum_k g_k x_{j+k} */
-static void blur_line(double *y, const double *x, int n, const double *g, int R, double *line) {
+static void blur_line(double *restrict y, const double *x, int n, const double *g, int R,
+                      double *restrict line) {
   for (int j = -R; j < n + R; j++) line[j + R] = x[reflect(j, n)];
-  for (int j = 0; j < n; j++) {
-    double sum = 0;
-    for (int k = 0; k <= 2 * R; k++) sum += g[k] * line[j + k];
-    y[j] = sum;
-  }
+  for (int j = 0; j < n; j++) y[j] = 0;
+  for (int k = 0; k <= 2 * R; k++)
+    for (int j = 0; j < n; j++) y[j] += g[k] * line[j + k];
 }
 
 /* every channel: x = G_H x G_W' */
