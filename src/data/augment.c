@@ -21,7 +21,7 @@ typedef struct {
   ptrdiff_t cols;
   double *x, *y;         /* cols each: the point, changed in place, and a spare row */
   double *kernel, *line; /* blur: the kernel, and one image line with its reflections */
-  tap *taps;             /* crop: one a column, then one a row */
+  tap *taps;             /* crop: one a column, then one a row; pad: one a column */
   const ep_augment *chain;
 } frame;
 
@@ -387,12 +387,13 @@ static void apply_pad(frame *f, ep_random *r, double S, double unused) {
   const int H = f->shape.height, W = f->shape.width, most = (int)S;
   const int down = (int)ep_random_below(r, 2 * most + 1) - most,
             right = (int)ep_random_below(r, 2 * most + 1) - most;
+  for (int j = 0; j < W; j++) f->taps[j].near = reflect(j + right, W);
   for (int c = 0; c < f->shape.channels; c++) {
     double *x = f->x + (ptrdiff_t)c * H * W, *y = f->y + (ptrdiff_t)c * H * W;
     for (int i = 0; i < H; i++) {
       const double *in = x + (ptrdiff_t)reflect(i + down, H) * W;
       double *out = y + (ptrdiff_t)i * W;
-      for (int j = 0; j < W; j++) out[j] = in[reflect(j + right, W)];
+      for (int j = 0; j < W; j++) out[j] = in[f->taps[j].near];
     }
     memcpy(x, y, (size_t)H * (size_t)W * sizeof *x);
   }
