@@ -8,20 +8,24 @@
 typedef struct {
   const char *name, *loss, *similarity, *pairs;
   double rate;
+  const char *augment;
+  bool supervised;
 } candidate;
 /* The controls come first: Prop. 10 proves that its kernel does not stay, and at the second rate it has hardly begun to move
  * when the epochs end. The others at rates at which the way is made in the epochs there
  * are and no loss rises; a loss with a floor takes any of them. */
 static const candidate candidates[] = {
-    {"dot product, linear", "linear", "dot", NULL, 0.1},
-    {"dot product, linear, rate 0.01", "linear", "dot", NULL, 0.01},
-    {"linear", "linear", NULL, NULL, 10},
-    {"softmax", "softmax", NULL, NULL, 10},
-    {"ntxent", "ntxent", NULL, NULL, 10},
-    {"barlow", "barlow", NULL, NULL, 1},
-    {"vicreg", "vicreg", NULL, NULL, 0.2},
-    {"spectral", "spectral", NULL, NULL, 0.01},
-    {"spectral, all negatives", "spectral", NULL, "all", 0.01},
+    {"dot product, linear", "linear", "dot", NULL, 0.1, NULL, false},
+    {"dot product, linear, rate 0.01", "linear", "dot", NULL, 0.01, NULL, false},
+    {"linear", "linear", NULL, NULL, 10, NULL, false},
+    {"softmax", "softmax", NULL, NULL, 10, NULL, false},
+    {"softmax, pairs by label", "softmax", NULL, "2+4", 10, NULL, true},
+    {"softmax, local views", "softmax", NULL, "4+4", 10, "crop:0.1-0.3", false},
+    {"ntxent", "ntxent", NULL, NULL, 10, NULL, false},
+    {"barlow", "barlow", NULL, NULL, 1, NULL, false},
+    {"vicreg", "vicreg", NULL, NULL, 0.2, NULL, false},
+    {"spectral", "spectral", NULL, NULL, 0.01, NULL, false},
+    {"spectral, all negatives", "spectral", NULL, "all", 0.01, NULL, false},
 };
 enum { CONTROLS = 2, CANDIDATES = sizeof candidates / sizeof *candidates };
 
@@ -79,6 +83,8 @@ static ep_status one_loss(verdict *v, ep_claim_result *r, ep_work *work, json_t 
                           .loss = c->loss,
                           .similarity = c->similarity,
                           .pairs = c->pairs,
+                          .augment = c->augment,
+                          .supervised = c->supervised,
                           .rate = c->rate,
                           .track = "ntk",
                           .track_every = z->epochs > 400 ? 2 : 1,
@@ -125,12 +131,15 @@ static ep_status losses(ep_claim_result *r, ep_work *work, const wide_size *z, c
       "epochs; the drift is read where nine tenths of the whole fall of the loss are made. It "
       "stays if its " WIDE_EXPONENT
       ", no run is lost and the last quarter of the epochs brings less than a tenth of the fall. "
-      "Temperature 0.5, weights of Barlow Twins and VICReg as the program has them."));
+      "Pairs by label (supervised contrastive learning): two images of the anchor's class and four "
+      "of others; local views (as AMDIM has them): four crops of 10 to 30 % of the anchor and four "
+      "other images. Temperature 0.5, weights of Barlow Twins and VICReg as the program has "
+      "them."));
   return wide_say(r, &(wide_setting){.data = images, .rate = 1, .track_points = 20}, z);
 }
 
 ep_status wide_open_losses(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const wide_size sizes[] = {{30, 400, 3, 4, {50, 100, 200, 400}},
+  static const wide_size sizes[] = {{30, 250, 3, 4, {40, 80, 160, 320}},
                                     {100, 600, 3, 4, {100, 200, 400, 800}},
                                     {1000, 1000, 5, 5, {100, 300, 1000, 3000, 10000}}};
   ep_work work = {0};

@@ -144,6 +144,8 @@ const ep_statement ep_statements_wide[] = {
     {"Summary, other losses", "wide-open-losses", NULL,
      "Softmax, NT-Xent, Barlow Twins and VICReg keep their kernel at equal progress; the spectral "
      "loss has no end on triplets."},
+    {"Summary, supervised contrastive loss and AMDIM", "wide-open-losses", NULL,
+     "Pairs by label, and four local views an image, as losses of their own in that claim."},
     {"Summary, other data", "wide-open-data", NULL, "Fashion-MNIST as MNIST."},
     {0},
 };
