@@ -24,6 +24,8 @@ ep_status cmd_accumulate(int argc, char **argv);
 void help_accumulate(FILE *to);
 ep_status cmd_merge(int argc, char **argv);
 void help_merge(FILE *to);
+ep_status cmd_plan(int argc, char **argv);
+void help_plan(FILE *to);
 ep_status cmd_embed(int argc, char **argv);
 void help_embed(FILE *to);
 ep_status cmd_ntk(int argc, char **argv);

@@ -10,6 +10,8 @@ static const command commands[] = {
     {"accumulate", "the sums of a closed form over one shard of the data, to be merged",
      cmd_accumulate, help_accumulate},
     {"merge", "merge the sums of shards; fit --from then makes the model", cmd_merge, help_merge},
+    {"plan", "what a fit costs on so many machines: time, memory, traffic, what can be afforded",
+     cmd_plan, help_plan},
     {"embed", "apply a model to data", cmd_embed, help_embed},
     {"compare", "may training be replaced, by what, from which width on: verdict and report",
      cmd_compare, help_compare},

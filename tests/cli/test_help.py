@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "accumulate", "merge", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
+COMMANDS = ["fit", "accumulate", "merge", "plan", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
             "version"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
@@ -91,6 +91,12 @@ for command in DEFAULTS:
     if "scale" in DEFAULTS[command] or command == "probe":
         DEFAULTS[command]["missing"] = "mean"
         OTHERS[command] += " label-column columns drop"
+# plan takes what fit takes of features, network and run
+DEFAULTS["plan"] = {o: DEFAULTS["fit"][o] for o in ("features", "time", "filters", "width", "depth", "outputs", "activation",
+                                                    "parametrisation", "seed", "precision", "threads", "memory")}
+DEFAULTS["plan"].update({"method": "whitened", "points": "1e6", "views": "2", "dimension": "784", "epochs": "100", "nodes": "1",
+                         "ranks": "0", "hours": "24", "view-cost": "2e-5", "network": "1G"})
+OTHERS["plan"] = "image input-scale layers biases init json progress"
 # accumulate takes what fit takes, but for files
 DEFAULTS["accumulate"] = {**DEFAULTS["fit"], "method": "whitened", "out": "part.npz", "shard": "1/1"}
 del DEFAULTS["accumulate"]["every"]

@@ -1,0 +1,54 @@
+"""eigenpair plan: the model's identities, and its memory against what a run takes. Times depend on the machine: their
+comparison with runs is tools/scale_check.py."""
+import json
+
+import pytest
+
+
+@pytest.fixture
+def plan(good):
+    return lambda *args: json.loads(good("plan", "--json", *args))
+
+
+def test_operations_by_the_formula(plan):
+    """N R f + N (R + 1) M^2, and what every rank solves: M^3 / 3 + 14 (Z + 8) 4 M^2."""
+    p = plan("--points", 1e7, "--views", 3, "--width", 500, "--dimension", 60, "--outputs", 10, "--nodes", 4, "--ranks", 8)
+    f = 2 * 60 * 500
+    assert p["features"] == 500 and p["flops"] == f
+    solve = 500**3 / 3 + 14 * 18 * 4 * 500**2
+    assert p["operations"] == pytest.approx(1e7 * 3 * f + 1e7 * 4 * 500**2 + 32 * solve)
+    assert p["sums"] == pytest.approx(1e7 * 4 * 500**2 / (32 * p["rates"]["product"]))
+    assert p["bytes"] == pytest.approx(2 * 16 * 500**2 * 31 / 32)
+    assert p["seconds"] == pytest.approx(sum(p[k] for k in ("views", "map", "sums", "solve", "traffic")))
+
+
+@pytest.mark.parametrize("method", ["whitened", "pca", "gd"])
+def test_alone_nothing_travels(plan, method):
+    p = plan("--method", method, "--ranks", 1, "--width", 100)
+    assert p["bytes"] == p["traffic"] == 0 and p["seconds"] > 0
+
+
+def test_what_can_be_afforded(plan):
+    """So many points take the hours there are; one percent more does not fit."""
+    how = ["--width", 300, "--hours", 0.5, "--ranks", 2]
+    p = plan(*how)
+    again = plan(*how, "--points", p["affordable_points"])
+    assert 0.3 * 1800 < again["seconds"] < 3 * 1800  # rates are measured anew
+    small = plan("--points", 1e9, "--width", 20000, "--memory", "8G", "--ranks", 4)
+    assert not small["fits"] and small["affordable_features"] < 20000
+
+
+def test_memory_of_a_run(plan, good):
+    """The model is what the program holds, to a quarter."""
+    how = ["--width", 700, "--outputs", 8]
+    p = plan(*how, "--points", 2000, "--ranks", 1)
+    run = json.loads(good("accumulate", "--data", "digits", "--samples", 2000, *how, "--json"))
+    assert 0.75 < run["peak_memory"] / p["memory"] < 1.25, (run["peak_memory"], p["memory"])
+
+
+def test_words_for_a_person(good, ep):
+    text = good("plan", "--points", 1e9, "--width", 5000, "--ranks", 1, "--hours", 0.001)
+    assert "sample: --samples" in text and "afford" in text
+    assert "does not fit" in good("plan", "--points", 100, "--width", 3000, "--ranks", 4, "--memory", "100M")
+    bad = ep("plan", "--features", "patches:9,5,2")
+    assert bad.code == 2 and "--image" in bad.err
