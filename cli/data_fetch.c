@@ -124,7 +124,7 @@ static ep_status fetch_fashion(const char *folder, const ep_dataset_entry *set, 
 }
 
 ep_status data_fetch(const char *name, bool json, bool yes) {
-  static const struct {
+  const struct {
     const char *name;
     ep_status (*fetch)(const char *folder, const ep_dataset_entry *set, bool yes);
     const char *licence;
