@@ -1,6 +1,7 @@
 #include "commands.h"
 
 #include <stdlib.h>
+#include <math.h>
 #include <string.h>
 
 #define DYNAMICS_FILES(X, S)                                                               \
@@ -210,10 +211,10 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
   EP_TRY(
       ep_figure_new(loss, "loss", EP_FIGURE_LINE, "Loss over time",
                     "The loss of the equation falls to the sum of the most negative eigenvalues.",
-                    (ep_axis){"time", false}, (ep_axis){"loss", false}));
+                    (ep_axis){"time", true}, (ep_axis){"loss", false}));
   EP_TRY(ep_figure_new(spans, "spans", EP_FIGURE_LINE, "Eigenvectors in the span of q",
                        "How far each of the most negative eigenvectors lies in the span of q.",
-                       (ep_axis){"time", false}, (ep_axis){"projection", false}));
+                       (ep_axis){"time", true}, (ep_axis){"projection", false}));
   EP_TRY(add_over_time(work, *loss, "equation", false, d, loss_of, 0));
   if (compare) EP_TRY(add_over_time(work, *loss, "descent", true, d, loss_of, 1));
   EP_TRY(ep_figure_rule(*loss, 'y', ep_linear_optimum(d->basis.lambda, d->basis.U.rows, d->q.cols),
@@ -226,6 +227,17 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
   return EP_OK;
 }
 
+/* has it reached the optimum? */
+static void answer(char words[300], const ep_dynamics *d) {
+  const double best = ep_linear_optimum(d->basis.lambda, d->basis.U.rows, d->q.cols),
+               start = d->row[0].loss, end = d->row[d->rows - 1].loss;
+  const double done = start > best ? (start - end) / (start - best) : 1;
+  snprintf(words, 300,
+           "%s: at time %.4g the loss has come %.4g %% of the way from %.4g to its optimum %.4g.",
+           done > 0.99 ? "It has settled" : "It has not settled", d->row[d->rows - 1].time,
+           100 * done, start, best);
+}
+
 static ep_status write_report(const setup_dynamics *s, const ep_dynamics *d, int argc,
                               char **argv) {
   json_t *loss = NULL, *spans = NULL;
@@ -234,8 +246,10 @@ static ep_status write_report(const setup_dynamics *s, const ep_dynamics *d, int
   ep_work_free(&work);
   if (st) return json_decref(loss), json_decref(spans), st;
   json_t *result = result_json(s, d);
+  char words[300];
+  answer(words, d);
   json_t *section =
-      json_pack("{s:s,s:[s],s:[o,o]}", "title", "Dynamics", "text",
+      json_pack("{s:s,s:[s,s],s:[o,o]}", "title", "Dynamics", "text", words,
                 "q'U'x is the model; v_1, v_2, .. are the eigenvectors of C, the most "
                 "negative eigenvalue first.",
                 "figures", loss, spans);
@@ -295,7 +309,8 @@ static ep_status dynamics(dynamics_work *w, setup_dynamics *s, int argc, char **
   return write_all(s, &w->d, w->points.unit, argc, argv);
 }
 
-/* --times without --time end with the last of them; a report without --times looks 40 times */
+/* --times without --time end with the last of them; a report without --times looks 60 times, evenly
+ * in the logarithm */
 static void fill_in(setup_dynamics *s, int argc, char **argv) {
   const char *last = strrchr(s->dynamics.times, ',');
   s->own_outputs = args_peek(argc, argv, "--outputs") != NULL;
@@ -303,9 +318,9 @@ static void fill_in(setup_dynamics *s, int argc, char **argv) {
     s->dynamics.time = strtod(last ? last + 1 : s->dynamics.times, NULL);
   if (!s->files.report[0] || s->dynamics.times[0]) return;
   size_t used = 0;
-  for (int i = 1; i < 40; i++)
-    used += (size_t)snprintf(s->dynamics.times + used, sizeof s->dynamics.times - used, "%s%.9g",
-                             used ? "," : "", s->dynamics.time * i / 40);
+  for (int i = 0; i < 60; i++)
+    used += (size_t)snprintf(s->dynamics.times + used, sizeof s->dynamics.times - used, "%s%.7g",
+                             used ? "," : "", s->dynamics.time * pow(10, -4 + i / 15.));
 }
 
 ep_status cmd_dynamics(int argc, char **argv) {

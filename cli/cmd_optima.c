@@ -177,24 +177,25 @@ static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first
 
 static ep_status write_report(const setup_optima *s, const ep_layer *layer, const ep_optima *o,
                               int argc, char **argv) {
-  json_t *curves = NULL, *map = NULL;
+  json_t *curves = NULL, *map = NULL, *gaps = NULL;
   char words[200];
   const uint64_t seed = (uint64_t)s->run.seed;
   EP_TRY(ep_optima_curves(&curves, o, layer, &s->optima, seed));
   ep_status st = ep_optima_map(&map, o, layer, &s->optima, seed);
-  if (st) return json_decref(curves), st;
+  if (!st) st = ep_optima_gaps(&gaps, o);
+  if (st) return json_decref(curves), json_decref(map), st;
   snprintf(
       words, sizeof words,
       "%td starts: %td ended in %td optima, %td in other ends, %td were dead, %td had not settled.",
       o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->optima, others_of(o),
       o->dead, o->unsettled);
   json_t *section =
-      json_pack("{s:s,s:[s,s],s:[o,o],s:[o,o]}", "title", "Optima", "text", words,
+      json_pack("{s:s,s:[s,s],s:[o,o],s:[o,o,o]}", "title", "Optima", "text", words,
                 "maximal: a locally maximal eigenvector of A(w). The other ends are held where "
                 "A(w) jumps, by "
                 "many points orthogonal to w, far from any eigenvector.",
                 "tables", table_json(o, "Optima", 0, o->optima),
-                table_json(o, "Other ends", o->optima, o->count), "figures", curves, map);
+                table_json(o, "Other ends", o->optima, o->count), "figures", curves, map, gaps);
   json_t *result = result_json(s, layer, o);
   st = write_page(s->files.report, "Where one node can end", section, result, argc, argv);
   json_decref(result);

@@ -115,18 +115,40 @@ static json_t *curve_json(const learn_work *w, const setup_learn *s) {
 
 /* ---- figures */
 
+/* share of the labels right, at points that were not trained on */
+static ep_status accuracy_figure(json_t *figures, const learn_work *w) {
+  double y[LEARN_CURVE], low[LEARN_CURVE], high[LEARN_CURVE];
+  json_t *f;
+  for (int i = 0; i < w->curve; i++) {
+    const ep_mean m = w->measured[i].accuracy;
+    y[i] = m.mean, low[i] = m.mean - m.error, high[i] = m.mean + m.error;
+  }
+  EP_TRY(ep_figure_new(&f, "accuracy", EP_FIGURE_LINE, "Accuracy against training points",
+                       "Share of the labels that kernel regression gets right, measured, with its "
+                       "standard error.",
+                       (ep_axis){"training points n", true}, (ep_axis){"accuracy", false}));
+  EP_TRY(ep_json_append(figures, f));
+  return ep_figure_add(
+      f, &(ep_series){
+             .name = "measured", .count = w->curve, .x = w->n, .y = y, .low = low, .high = high});
+}
+
+/* at points that were not trained on, where that is known of all of them */
 static ep_status curve_figure(json_t *figures, const learn_work *w, const setup_learn *s) {
   double predicted[LEARN_CURVE], measured[LEARN_CURVE], low[LEARN_CURVE], high[LEARN_CURVE];
   json_t *f;
+  bool unseen = true;
+  for (int i = 0; i < w->curve; i++) unseen = unseen && isfinite(w->predicted[i].unseen_mse);
   for (int i = 0; i < w->curve; i++) {
-    const ep_mean m = w->measured[i].mse;
-    predicted[i] = w->predicted[i].mse;
+    const ep_mean m = unseen ? w->measured[i].unseen_mse : w->measured[i].mse;
+    predicted[i] = unseen ? w->predicted[i].unseen_mse : w->predicted[i].mse;
     measured[i] = m.mean, low[i] = m.mean - m.error, high[i] = m.mean + m.error;
   }
   EP_TRY(ep_figure_new(&f, "learning-curve", EP_FIGURE_LINE, "Test error against training points",
                        "Test error against the number of training points, predicted from the "
                        "eigenvalues and measured.",
-                       (ep_axis){"training points n", true}, (ep_axis){"test error", true}));
+                       (ep_axis){"training points n", true},
+                       (ep_axis){unseen ? "error at unseen points" : "test error", true}));
   const ep_series line = {
       .name = "predicted", .count = w->curve, .x = w->n, .y = predicted, .dashed = true};
   const ep_series bars = {
@@ -239,6 +261,7 @@ static ep_status result_json(json_t **out, ep_work *work, const learn_work *w, c
   json_object_set_new(o, "curve", curve_json(w, s));
   json_object_set_new(o, "answer", json_string(words));
   ep_status st = curve_figure(figures, w, s);
+  if (!st && w->labels && s->learn.measure) st = accuracy_figure(figures, w);
   if (!st) st = spectrum_figure(figures, work, w, r);
   for (const ep_option_group *g = groups; g->table && !st; g++)
     st = ep_options_to_json(config, g->table, g->config);

@@ -33,12 +33,12 @@ export function save(name, type, text) {
 export const button = (text, label, act) =>
   el('button', { type: 'button', 'aria-label': label, onclick: act }, text);
 
-export async function copy(text, status) {
+export async function copy(text, status, id = 'command-line') {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
     // not everywhere allowed: leave it selected
-    getSelection().selectAllChildren(document.getElementById('command-line'));
+    getSelection().selectAllChildren(document.getElementById(id));
     document.execCommand('copy');
   }
   status.textContent = 'Copied.';

@@ -13,7 +13,6 @@ const DASHES = [
   [1, 4],
 ];
 const FEW = 40; // points of a line that are marked one by one
-const BARS = 12; // points of a line whose ranges are bars; of longer ones they are a band
 
 // Colours that stay apart for the colour-blind; the page has its own of the same meaning for light and dark.
 export const PAPER = {
@@ -142,11 +141,20 @@ function tip(r, figure) {
   const range = r.low !== null && r.high !== null ? ` (${number(r.low)} to ${number(r.high)})` : '';
   return {
     ...(r.series ? { series: r.series } : {}),
-    ...(r.label !== null ? { label: String(r.label) } : {}),
+    ...(r.label !== null ? { label: nameOf(figure, r.label) } : {}),
     [figure.x.title || 'x']: number(r.x),
     [figure.y.title || 'y']: number(r.y) + range,
   };
 }
+
+// The name of a class, where the figure has names for them.
+const nameOf = (figure, label) => figure.classes?.find((c) => c.label === Number(label))?.name ?? String(label);
+const className = (figure, domain) =>
+  figure.classes
+    ? {
+        labelExpr: `${JSON.stringify(domain.map((d) => nameOf(figure, d)))}[indexof(${JSON.stringify(domain)}, datum.label)]`,
+      }
+    : {};
 
 const tooltip = { field: 'tip' },
   colour = (field, domain, theme, legend) => ({
@@ -160,7 +168,70 @@ const shape = (field, domain, legend) => ({ field, type: 'nominal', scale: { dom
 // The widths that words of a legend take, by and large.
 const legendWidths = (words) => words.map((w) => 7 * w.length + 40);
 
-function lineLayers(figure, drawn, x, y, theme, width) {
+const dots = (figure) =>
+  figure.kind === 'scatter' &&
+  figure.series.length > 1 &&
+  figure.series.every((s) => s.dashed || (s.x.length === 1 && !s.label));
+
+// Names of dots at nearly the same height are moved apart.
+function apart(figure, drawn, height) {
+  const values = drawn.map((r) => r.y).concat((figure.rules || []).filter((r) => r.axis === 'y').map((r) => r.value));
+  const [low, high] = [Math.min(...values), Math.max(...values)],
+    room = (height || 330) - 70;
+  const moved = dodge(
+    drawn.map((r) => (high > low ? (room * (high - r.y)) / (high - low) : 0)),
+    room,
+  );
+  return drawn.map((r, i) => ({ ...r, dy: moved[i] }));
+}
+
+// ---- names at the ends of lines, in the place of a legend
+
+const NAMED = 9, // lines that can still be told apart by names at their ends
+  LINE = 15; // pixels between two names
+const nameWidth = (names) => 6.6 * Math.max(...names.map((n) => n.length)) + 14;
+
+// Is there room for names beside the lines?
+function direct(figure, mine, size) {
+  const names = [...new Set(mine.map((r) => r.series))];
+  return figure.kind === 'line' && names.length > 1 && names.length <= NAMED && size.width - nameWidth(names) > 260;
+}
+
+// Pixels by which each name moves from the height of its line's end so that no two touch.
+function dodge(heights, room) {
+  const order = heights.map((h, i) => [h, i]).sort((a, b) => a[0] - b[0]);
+  const place = order.map(([h]) => h);
+  for (let k = 1; k < place.length; k += 1) place[k] = Math.max(place[k], place[k - 1] + LINE);
+  const over = Math.max(0, place[place.length - 1] - room);
+  for (let k = place.length - 1; over && k >= 0; k -= 1)
+    place[k] = Math.min(place[k], k + 1 < place.length ? place[k + 1] - LINE : room);
+  const moved = [];
+  order.forEach(([h, i], k) => {
+    moved[i] = place[k] - h;
+  });
+  return moved;
+}
+
+function nameLayers(figure, drawn, x, y, theme, size) {
+  const at = (v) => (figure.y.log ? Math.log(v) : v);
+  const ends = [...new Set(drawn.map((r) => r.series))]
+    .map((name) => drawn.filter((r) => r.series === name && r.y !== null).at(-1))
+    .filter(Boolean);
+  const all = drawn.filter((r) => r.y !== null).map((r) => at(r.y));
+  const [low, high] = [Math.min(...all), Math.max(...all)],
+    room = size.height - 70;
+  const heights = ends.map((r) => (high > low ? (room * (high - at(r.y))) / (high - low) : room / 2));
+  const measured = [...new Set(figure.series.filter((s) => !s.dashed).map((s) => s.name))];
+  const ink = (r) => (r.dashed ? theme.soft : theme.colours[measured.indexOf(r.series) % theme.colours.length]);
+  const last = Math.max(...drawn.map((r) => r.x));
+  return dodge(heights, room).map((dy, i) => ({
+    data: { values: [{ ...ends[i], x: last }] },
+    mark: { type: 'text', text: ends[i].series, align: 'left', baseline: 'middle', dx: 8, dy, color: ink(ends[i]) },
+    encoding: { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
+  }));
+}
+
+function lineLayers(figure, drawn, x, y, theme, width, named) {
   const names = (dashed) => [...new Set(figure.series.filter((s) => !!s.dashed === dashed).map((s) => s.name))];
   const measured = names(false),
     theory = names(true);
@@ -169,26 +240,16 @@ function lineLayers(figure, drawn, x, y, theme, width) {
   const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
     order = { field: 'order', type: 'quantitative' };
   const fit = (words) => Math.max(1, Math.floor(width / Math.max(...legendWidths(words))));
-  const several = measured.length + theory.length > 1;
-  const legend = several
-    ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } // as high as the dashes
-    : null;
+  const several = measured.length + theory.length > 1 && !named;
+  const legend = several ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } : null; // as high as the dashes
   const color = colour('series', measured, theme, legend);
   const floor = (r) => (shown(r.low, figure.y) ? r.low : y.scale.domain[0]); // a bar that leaves a log axis below
   const bars = solid.filter((r) => r.low !== null && shown(r.high, figure.y)).map((r) => ({ ...r, low: floor(r) }));
-  const long = new Set(figure.series.filter((s) => s.x.length > BARS).map((s) => s.name));
-  const paint = (name) => theme.colours[measured.indexOf(name) % theme.colours.length];
-  const range = { x: place.x, y: { field: 'low', ...y }, y2: { field: 'high' }, color };
   return [
     ...layer(
       solid,
       { type: 'line', strokeWidth: 2, invalid: 'break-paths-filter-domains' },
       { ...place, order, color },
-    ),
-    ...layer(
-      bars.filter((r) => long.has(r.series)).map((r) => ({ ...r, paint: paint(r.series) })),
-      { type: 'area', fillOpacity: 0.15, opacity: 1 },
-      { ...range, color: { field: 'paint', type: 'nominal', scale: null } }, // no place in the legend
     ),
     ...layer(
       dashed,
@@ -205,9 +266,14 @@ function lineLayers(figure, drawn, x, y, theme, width) {
       },
     ),
     ...layer(
-      bars.filter((r) => !long.has(r.series)),
+      bars,
       { type: 'errorbar', opacity: 1, ticks: { size: 8 }, thickness: 1.5 },
-      range,
+      {
+        x: place.x,
+        y: { field: 'low', ...y },
+        y2: { field: 'high' },
+        color,
+      },
     ),
     ...layer(
       solid.filter((r) => r.y !== null).map((r) => ({ ...r, many: many.has(r.series) })),
@@ -223,7 +289,50 @@ function lineLayers(figure, drawn, x, y, theme, width) {
   ];
 }
 
-function scatterLayers(figure, drawn, x, y, theme, width) {
+const endName = (r, x, y, theme) => ({
+  data: { values: [r] },
+  mark: { type: 'text', text: r.series, align: 'right', dx: -6, dy: 14, color: theme.soft, fontStyle: 'italic' },
+  encoding: { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
+});
+
+// One dot a series, with its name beside it, on the side where there is room.
+function dotLayers(drawn, x, y, theme, width, figure) {
+  const at = (r) => (figure.x.log ? Math.log(r.x) : r.x);
+  const ends = x.scale.domain ? x.scale.domain.map((v) => at({ x: v })) : drawn.map(at);
+  const middle = (Math.min(...ends) + Math.max(...ends)) / 2;
+  const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } };
+  return [
+    ...layer(drawn, { type: 'point', filled: true, size: 80, opacity: 1, color: theme.colours[0] }, { ...place, tooltip }),
+    ...drawn.map((r) => ({
+      data: { values: [r] },
+      mark: {
+        type: 'text',
+        text: r.series,
+        ...(at(r) > middle ? { align: 'right', dx: -9 } : { align: 'left', dx: 9 }),
+        baseline: 'middle',
+        dy: r.dy || 0,
+        fontSize: width < 400 ? 10.5 : 12,
+        color: theme.ink,
+      },
+      encoding: place,
+    })),
+  ];
+}
+
+function scatterLayers(figure, drawn, x, y, theme, width, height) {
+  if (dots(figure)) {
+    const lines = drawn.filter((r) => r.dashed),
+      own = drawn.filter((r) => !r.dashed && r.y !== null);
+    return [
+      ...layer(
+        lines,
+        { type: 'line', color: theme.soft, strokeWidth: 1.5, strokeDash: DASHES[0] },
+        { x: { field: 'x', ...x }, y: { field: 'y', ...y }, detail: { field: 'series' } },
+      ),
+      ...(lines.length ? [endName(lines.at(-1), x, y, theme)] : []),
+      ...dotLayers(apart(figure, own, height), x, y, theme, width, figure),
+    ];
+  }
   const all = rows(figure),
     labelled = all.some((r) => r.label !== null);
   const kind = (r) => (labelled ? r.label : r.series);
@@ -231,9 +340,13 @@ function scatterLayers(figure, drawn, x, y, theme, width) {
     .filter((v) => v !== null)
     .sort((a, b) => (labelled ? a - b : 0))
     .map(String);
-  const lines = Math.ceil((Math.max(...legendWidths(domain)) * domain.length) / width),
-    columns = Math.ceil(domain.length / lines);
-  const legend = domain.length > 1 ? { title: labelled ? 'label' : null, columns } : null;
+  const lines = Math.ceil((Math.max(...legendWidths(domain.map((d) => nameOf(figure, d)))) * domain.length) / width),
+    fitting = Math.max(1, Math.floor(width / Math.max(...legendWidths(domain.map((d) => nameOf(figure, d)))))),
+    columns = Math.min(fitting, Math.ceil(domain.length / lines));
+  const legend =
+    domain.length > 1
+      ? { title: labelled && !figure.classes ? 'label' : null, columns, ...className(figure, domain) }
+      : null;
   const points = drawn.filter((r) => r.y !== null).map((r) => ({ ...r, kind: String(kind(r)) }));
   return layer(
     points,
@@ -291,10 +404,14 @@ function panelSpec(figure, panel, theme, size) {
     .filter((r) => shown(r.x, figure.x));
   const x = axisOf(figure, 'x', drawn),
     y = axisOf(figure, 'y', drawn);
+  const named = direct(figure, drawn, size);
+  if (dots(figure)) x.scale.range = [14, { expr: 'width - 14' }];
+  if (named) x.scale.range = [0, { expr: `width - ${nameWidth(drawn.map((r) => r.series))}` }];
   const layers =
     figure.kind === 'scatter'
-      ? scatterLayers(figure, drawn, x, y, theme, size.width - 60)
-      : lineLayers(figure, drawn, x, y, theme, size.width - 60);
+      ? scatterLayers(figure, drawn, x, y, theme, size.width - 60, size.height)
+      : lineLayers(figure, drawn, x, y, theme, size.width - 60, named);
+  if (named && layers.length) layers.push(...nameLayers(figure, drawn, x, y, theme, size));
   const nothing = { data: { values: [{}] }, mark: { type: 'text', text: 'no numbers to show', color: theme.soft } };
   return { ...size, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme)] };
 }

@@ -23,6 +23,35 @@ function badge(word) {
   return el('span', { class: `badge ${tone}` }, el('span', { 'aria-hidden': 'true' }, sign), ` ${word}`);
 }
 
+// Words of the glossary, longest first: {term, means, id}.
+let glossary = [];
+
+// Text with exponents raised (width^-0.5) and the first use of a word of the glossary explained.
+const PAGE_BESIDE = /((?<![\w./-])[\w./-]+\.html)/;
+const raisedParts = (text) =>
+  text.split(EXPONENT).map((part, i) => (i % 2 ? el('sup', null, part.replace('-', '−')) : part));
+const EXPONENT = /\^(-?\d+(?:\.\d+)?)/;
+function typeset(text, terms = true) {
+  const out = String(text)
+    .split(PAGE_BESIDE)
+    .flatMap((part, i) => (i % 2 ? [link(part)] : raisedParts(part)));
+  return terms ? out.flatMap((part) => (typeof part === 'string' ? explained(part) : [part])) : out;
+}
+function explained(text) {
+  for (const word of glossary) {
+    const at = word.used ? -1 : text.indexOf(word.term);
+    if (at >= 0 && !/[\p{L}\p{N}]/u.test(text[at + word.term.length] || '') && !/\p{L}/u.test(text[at - 1] || '')) {
+      word.used = true;
+      return [
+        ...explained(text.slice(0, at)),
+        el('a', { class: 'term', href: `#${word.id}`, title: word.means }, word.term),
+        ...explained(text.slice(at + word.term.length)),
+      ];
+    }
+  }
+  return text ? [text] : [];
+}
+
 // Any value of the document as something to read.
 function shown(value) {
   if (value === null) return '–';
@@ -41,8 +70,12 @@ function shown(value) {
       value.flatMap((v, i) => (i ? [', ', shown(v)] : [shown(v)])),
     );
   }
-  return typeof value === 'object' ? facts(Object.entries(value)) : value === '' ? '–' : String(value);
+  if (typeof value === 'object') return facts(Object.entries(value));
+  return value === '' ? '–' : typeset(value, false);
 }
+
+// A page beside this one is a link.
+const link = (value) => el('a', { href: value }, value);
 
 const facts = (pairs) =>
   el(
@@ -61,50 +94,44 @@ const slug = (text) =>
 
 // ---- tables
 
-function cell(value, column, first) {
-  const attributes = first ? { scope: 'row' } : {};
+function cell(value, column, first, numeric) {
+  const attributes = { ...(first ? { scope: 'row' } : { 'data-label': column.name }), class: numeric ? 'number' : null };
   if (typeof value !== 'number') return el(first ? 'th' : 'td', attributes, shown(value));
-  return el(
-    first ? 'th' : 'td',
-    { ...attributes, class: 'number', 'data-value': value },
-    number(value, column.format),
-  );
+  return el(first ? 'th' : 'td', { ...attributes, 'data-value': value }, number(value, column.format));
 }
 
 let tables = 0;
-function table({ title, columns, rows: lines }) {
+function table({ title, columns, rows: lines, folded }) {
   const id = `table-${(tables += 1)}`;
-  const numeric = (c) => lines.some((r) => typeof r[c] === 'number');
+  const numeric = columns.map((c, i) => lines.some((r) => typeof r[i] === 'number'));
   const head = columns.map((c, i) =>
     el(
       'th',
-      { scope: 'col', class: numeric(i) ? 'number' : null },
-      c.name,
+      { scope: 'col', class: numeric[i] ? 'number' : null },
+      typeset(c.name),
       c.unit ? el('span', { class: 'unit' }, ` (${c.unit})`) : null,
     ),
   );
   const body = lines.map((r) =>
     el(
       'tr',
-      null,
-      columns.map((c, i) => cell(r[i], c, i === 0)),
+      r.some((v) => v === 'best') ? { class: 'best' } : null,
+      columns.map((c, i) => cell(r[i], c, i === 0, numeric[i])),
     ),
   );
-  return el(
+  const content = el(
     'div',
-    { class: 'table' },
-    title ? el('h3', { id }, title) : null,
+    { class: 'scroll', role: 'region', tabindex: 0, 'aria-label': title || 'Table' },
     el(
-      'div',
-      { class: 'scroll', role: 'region', tabindex: 0, 'aria-label': title || 'Table' },
-      el(
-        'table',
-        { 'aria-labelledby': title ? id : null },
-        el('thead', null, el('tr', null, head)),
-        el('tbody', null, body),
-      ),
+      'table',
+      { 'aria-labelledby': title && !folded ? id : null, class: columns.length > 3 ? 'cards' : null },
+      el('thead', null, el('tr', null, head)),
+      el('tbody', null, body),
     ),
   );
+  if (folded)
+    return el('details', { class: 'folded' }, el('summary', null, `${title} (${lines.length} rows)`), content);
+  return el('div', { class: 'table' }, title ? el('h3', { id }, title) : null, content);
 }
 
 // ---- figures
@@ -218,13 +245,33 @@ function plot(figure) {
 
 // ---- the page
 
+// The first answer may be a sentence of its own: what to do, and the command for it.
+function headline(h) {
+  if (!h) return null;
+  const status = el('span', { role: 'status' });
+  return el(
+    'section',
+    { class: 'headline', 'aria-label': 'What to use' },
+    el('p', null, typeset(h.words)),
+    h.command
+      ? el(
+          'div',
+          { class: 'command' },
+          el('pre', { tabindex: 0 }, el('code', { id: 'headline-command' }, h.command)),
+          button('Copy', 'Copy the proposed command', () => copy(h.command, status, 'headline-command')),
+          status,
+        )
+      : null,
+  );
+}
+
 function verdict(answers) {
   return answers?.length
     ? el(
         'section',
         { class: 'verdict', 'aria-label': 'Verdict' },
         answers.map((a) =>
-          el('article', null, el('h2', null, a.question), el('p', null, badge(a.answer), ' ', a.words)),
+          el('article', null, el('h2', null, a.question), el('p', null, badge(a.answer), ' ', typeset(a.words))),
         ),
       )
     : null;
@@ -233,17 +280,41 @@ function verdict(answers) {
 function section(s, id) {
   const figures = (s.figures || []).map(plot);
   const words = [
-    ...(s.text || []).map((t) => el('p', null, t)),
+    ...(s.text || []).map((t) => el('p', null, typeset(t))),
     ...(s.facts ? [facts(s.facts)] : []),
     ...(s.tables || []).map(table),
   ];
   const beside = s.facts && figures.length;
+  const short = slug(s.title.split(': ')[0]); // what pages beside this one know it by
   return el(
     'section',
     { id, class: beside ? 'beside' : null },
-    el('h2', null, s.title, s.badge ? [' ', badge(s.badge)] : null),
+    short !== id && s.title.includes(': ') && !document.getElementById(short) ? el('span', { id: short }) : null,
+    el('h2', null, typeset(s.title, false), s.badge ? [' ', badge(s.badge)] : null),
+    s.cards ? el('div', { class: 'claims' }, s.cards.map(card)) : null,
     words.length ? el('div', null, words) : null,
     figures.length ? el('div', { class: 'plots' }, figures) : null,
+  );
+}
+
+// A claim: its figure, small; what it says; how it came out.
+function card(c) {
+  const canvas = el('div', { class: 'canvas small', role: 'img', 'aria-label': c.figure ? c.figure.alt : '' }, el('div', null));
+  if (c.figure)
+    inTurn(
+      () =>
+        viewOf(specOf(c.figure, PAGE, { panel: panels(c.figure)[0], width: canvas.clientWidth || 300, height: 190 }), {
+          renderer: 'svg',
+          container: canvas.firstChild,
+        }).runAsync(),
+      canvas,
+    );
+  return el(
+    'article',
+    null,
+    el('h3', null, c.link ? el('a', { href: c.link }, c.title) : c.title, c.badge ? [' ', badge(c.badge)] : null),
+    c.figure ? canvas : null,
+    el('p', null, typeset(c.text, false)),
   );
 }
 
@@ -261,6 +332,37 @@ function contents(list) {
         ),
       )
     : null;
+}
+
+// What was set otherwise than by default; the rest folded.
+function settings(d) {
+  const all = Object.entries(d.settings),
+    changed = d.changed ? all.filter(([name]) => d.changed.includes(name)) : all,
+    rest = all.filter((s) => !changed.includes(s));
+  return el(
+    'section',
+    { id: 'settings' },
+    el('h2', null, 'Settings'),
+    changed.length ? facts(changed) : el('p', null, 'Everything as it is by default.'),
+    rest.length
+      ? el('details', null, el('summary', null, `${rest.length} settings as they are by default`), facts(rest))
+      : null,
+  );
+}
+
+function words(list) {
+  return el(
+    'section',
+    { id: 'glossary' },
+    el('h2', null, 'Glossary'),
+    el(
+      'dl',
+      { class: 'facts' },
+      [...list]
+        .sort((a, b) => a.term.localeCompare(b.term))
+        .map((w) => el('div', { id: w.id }, el('dt', null, w.term), el('dd', null, typeset(w.means, false)))),
+    ),
+  );
 }
 
 function repeat(d) {
@@ -298,13 +400,19 @@ function repeat(d) {
 function start() {
   const d = JSON.parse(document.getElementById('document').textContent);
   document.title = d.title;
-  const used = new Set(['main', 'settings', 'repeat']);
+  const used = new Set(['main', 'settings', 'glossary', 'repeat']);
   const ids = d.sections.map((s, i) => {
     const id = used.has(slug(s.title)) || !slug(s.title) ? `section-${i + 1}` : slug(s.title);
     used.add(id);
     return id;
   });
-  const last = { ...(d.settings ? { settings: 'Settings' } : {}), repeat: 'Repeat it' };
+  glossary = (d.glossary || []).map((g) => ({ ...g, id: `word-${slug(g.term)}` }));
+  glossary.sort((a, b) => b.term.length - a.term.length);
+  const last = {
+    ...(d.settings ? { settings: 'Settings' } : {}),
+    ...(glossary.length ? { glossary: 'Glossary' } : {}),
+    repeat: 'Repeat it',
+  };
   const list = [
     ...d.sections.map((s, i) => ({ ...s, id: ids[i] })),
     ...Object.entries(last).map(([id, title]) => ({ id, title })),
@@ -319,13 +427,13 @@ function start() {
     .append(
       ...[
         el('h1', null, d.title),
+        headline(d.headline),
         verdict(d.verdict),
         ...d.sections.slice(0, 1).map((s, i) => section(s, ids[i])),
         contents(list.slice(1)),
         ...d.sections.slice(1).map((s, i) => section(s, ids[i + 1])),
-        d.settings
-          ? el('section', { id: 'settings' }, el('h2', null, 'Settings'), facts(Object.entries(d.settings)))
-          : null,
+        d.settings ? settings(d) : null,
+        glossary.length ? words(glossary) : null,
         repeat(d),
       ].filter(Boolean),
     );

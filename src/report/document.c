@@ -27,6 +27,8 @@ static const field series[] = {{"name", TEXT, true, 0, NULL},
                                {"high", LIST, false, NUMBER, NULL},
                                {"label", LIST, false, NUMBER, NULL},
                                {0}};
+static const field class_name[] = {
+    {"label", NUMBER, true, 0, NULL}, {"name", TEXT, true, 0, NULL}, {0}};
 static const field rule[] = {{"axis", TEXT, true, 0, NULL},
                              {"value", NUMBER, true, 0, NULL},
                              {"text", TEXT, true, 0, NULL},
@@ -39,7 +41,11 @@ static const field figure[] = {{"name", TEXT, true, 0, NULL},
                                {"y", OBJECT, true, 0, axis},
                                {"series", LIST, true, 0, series},
                                {"rules", LIST, false, 0, rule},
+                               {"classes", LIST, false, 0, class_name},
                                {0}};
+static const field card[] = {{"title", TEXT, true, 0, NULL},       {"badge", TEXT, false, 0, NULL},
+                             {"text", TEXT, true, 0, NULL},        {"link", TEXT, false, 0, NULL},
+                             {"figure", OBJECT, false, 0, figure}, {0}};
 static const field column[] = {{"name", TEXT, true, 0, NULL},
                                {"unit", TEXT, false, 0, NULL},
                                {"format", TEXT, false, 0, NULL},
@@ -47,27 +53,27 @@ static const field column[] = {{"name", TEXT, true, 0, NULL},
 static const field table[] = {{"title", TEXT, false, 0, NULL},
                               {"columns", LIST, true, 0, column},
                               {"rows", LIST, true, LIST, NULL},
+                              {"folded", TRUTH, false, 0, NULL},
                               {0}};
-static const field section[] = {{"title", TEXT, true, 0, NULL},
-                                {"badge", TEXT, false, 0, NULL},
-                                {"text", LIST, false, TEXT, NULL},
-                                {"facts", LIST, false, LIST, NULL},
-                                {"tables", LIST, false, 0, table},
-                                {"figures", LIST, false, 0, figure},
-                                {0}};
+static const field section[] = {
+    {"title", TEXT, true, 0, NULL},    {"badge", TEXT, false, 0, NULL},
+    {"text", LIST, false, TEXT, NULL}, {"facts", LIST, false, LIST, NULL},
+    {"tables", LIST, false, 0, table}, {"figures", LIST, false, 0, figure},
+    {"cards", LIST, false, 0, card},   {0}};
+static const field headline[] = {
+    {"words", TEXT, true, 0, NULL}, {"command", TEXT, false, 0, NULL}, {0}};
+static const field word[] = {{"term", TEXT, true, 0, NULL}, {"means", TEXT, true, 0, NULL}, {0}};
 static const field answer[] = {{"question", TEXT, true, 0, NULL},
                                {"answer", TEXT, true, 0, NULL},
                                {"words", TEXT, true, 0, NULL},
                                {0}};
-static const field document[] = {{"title", TEXT, true, 0, NULL},
-                                 {"verdict", LIST, false, 0, answer},
-                                 {"sections", LIST, true, 0, section},
-                                 {"settings", OBJECT, false, 0, NULL},
-                                 {"command", TEXT, false, 0, NULL},
-                                 {"version", TEXT, false, 0, NULL},
-                                 {"machine", ANY, false, 0, NULL},
-                                 {"result", OBJECT, true, 0, NULL},
-                                 {0}};
+static const field document[] = {
+    {"title", TEXT, true, 0, NULL},       {"headline", OBJECT, false, 0, headline},
+    {"verdict", LIST, false, 0, answer},  {"sections", LIST, true, 0, section},
+    {"settings", OBJECT, false, 0, NULL}, {"changed", LIST, false, TEXT, NULL},
+    {"glossary", LIST, false, 0, word},   {"command", TEXT, false, 0, NULL},
+    {"version", TEXT, false, 0, NULL},    {"machine", ANY, false, 0, NULL},
+    {"result", OBJECT, true, 0, NULL},    {0}};
 
 /* ---- the tables */
 

@@ -168,6 +168,11 @@ ep_status ep_report_markdown(const char *folder, const json_t *document) {
   fputs("# ", f.stream);
   put_text(f.stream, text_of(document, "title"));
   fputs("\n\n", f.stream);
+  const json_t *headline = json_object_get(document, "headline");
+  if (headline) {
+    put_text(f.stream, text_of(headline, "words"));
+    fputs("\n\n", f.stream);
+  }
   json_array_foreach(json_object_get(document, "verdict"), i, item) {
     fputs("**", f.stream);
     put_text(f.stream, text_of(item, "question"));

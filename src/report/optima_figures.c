@@ -50,7 +50,7 @@ ep_status ep_optima_curves(json_t **out, const ep_optima *optima, const ep_layer
       ep_figure_new(out, "convergence", EP_FIGURE_LINE, "How starts settle",
                     "How far the weight vector still moves at each iteration, one curve for each "
                     "optimum and each other end that was found.",
-                    (ep_axis){"iteration", false}, (ep_axis){"|w(t+1) - w(t)|", true}));
+                    (ep_axis){"iteration", true}, (ep_axis){"|w(t+1) - w(t)|", true}));
   const ep_status st = curves(&work, *out, optima, layer, config, seed);
   ep_work_free(&work);
   if (st) json_decref(*out), *out = NULL;
@@ -125,6 +125,51 @@ static ep_status add_optima(ep_work *work, json_t *figure, const ep_optima *o, c
                        &(ep_series){.name = "optima", .count = n, .x = a, .y = b, .label = label});
 }
 
+/* the words for the labels of the map */
+static ep_status name_basins(json_t *figure, const ep_optima *o) {
+  json_t *names = json_array();
+  EP_TRY(ep_json_put(figure, "classes", names));
+  EP_TRY(ep_json_append(names, json_pack("{s:i, s:s}", "label", -1, "name", "not settled")));
+  EP_TRY(ep_json_append(names, json_pack("{s:i, s:s}", "label", 0, "name", "dead")));
+  for (ptrdiff_t i = 0; i < o->count; i++) {
+    char name[40];
+    snprintf(name, sizeof name, i < o->optima ? "optimum %td" : "other end %td",
+             i < o->optima ? i + 1 : i + 1 - o->optima);
+    EP_TRY(ep_json_append(names, json_pack("{s:i, s:s}", "label", (int)i + 1, "name", name)));
+  }
+  return EP_OK;
+}
+
+/* gap against roughness, one dot an optimum: above the line Theorem 1 says that it is stable */
+static ep_status gaps(json_t *figure, const ep_optima *o) {
+  double low = INFINITY, high = 0;
+  for (ptrdiff_t i = 0; i < o->optima && i < CURVES; i++) {
+    const ep_optimum *p = &o->optimum[i];
+    char name[40];
+    if (!(p->gap > 0 && p->roughness > 0)) continue;
+    snprintf(name, sizeof name, "optimum %td", i + 1);
+    low = fmin(low, fmin(p->gap, p->roughness)), high = fmax(high, fmax(p->gap, p->roughness));
+    EP_TRY(ep_figure_add(figure,
+                         &(ep_series){.name = name, .count = 1, .x = &p->roughness, .y = &p->gap}));
+  }
+  if (!(high > 0)) return EP_OK;
+  const double ends[] = {low / 1.5, high * 1.5};
+  return ep_figure_add(
+      figure,
+      &(ep_series){.name = "gap = roughness", .count = 2, .x = ends, .y = ends, .dashed = true});
+}
+
+ep_status ep_optima_gaps(json_t **out, const ep_optima *optima) {
+  EP_TRY(
+      ep_figure_new(out, "gap", EP_FIGURE_SCATTER, "Gap against roughness",
+                    "One dot an optimum. Above the line gap = roughness Theorem 1 says that it is "
+                    "stable.",
+                    (ep_axis){"roughness", true}, (ep_axis){"gap", true}));
+  const ep_status st = gaps(*out, optima);
+  if (st) json_decref(*out), *out = NULL;
+  return st;
+}
+
 static ep_status map(ep_work *work, json_t *figure, const ep_optima *o, const ep_layer *layer,
                      const ep_optima_config *config, uint64_t seed) {
   ep_mat E;
@@ -145,6 +190,7 @@ static ep_status map(ep_work *work, json_t *figure, const ep_optima *o, const ep
   EP_TRY(ep_figure_add(
       figure,
       &(ep_series){.name = "starts", .count = s.count, .x = s.a, .y = s.b, .label = s.label}));
+  EP_TRY(name_basins(figure, o));
   return add_optima(work, figure, o, &E);
 }
 

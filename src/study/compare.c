@@ -282,6 +282,25 @@ static ep_status settings(json_t **out, const comparison *c) {
   return st;
 }
 
+/* names of the settings that are not as they are by default */
+static ep_status changed(json_t *result, const json_t *config) {
+  static ep_setup plain;
+  static ep_compare_config options;
+  json_t *its, *list = json_array(), *value;
+  const char *name;
+  EP_TRY(ep_json_put(result, "changed", list));
+  ep_setup_default(&plain);
+  ep_options_default(ep_compare_options, &options);
+  EP_TRY(ep_setup_to_json(&its, &plain));
+  ep_status st = ep_options_to_json(its, ep_compare_options, &options);
+  json_object_foreach((json_t *)config, name, value) {
+    if (!st && !json_equal(value, json_object_get(its, name)))
+      st = ep_json_append(list, json_string(name));
+  }
+  json_decref(its);
+  return st;
+}
+
 static uint64_t hash_set(uint64_t h, const ep_dataset *set) {
   const size_t n = (size_t)set->X.rows;
   if (!set->X.data) return h;
@@ -334,6 +353,7 @@ static ep_status compare(json_t *result, comparison *c, const char *folder) {
            "--widths and --methods name at least one each");
   EP_TRY(settings(&config, c));
   EP_TRY(ep_json_put(result, "config", config));
+  EP_TRY(changed(result, config));
   EP_TRY(load_data(c, c->first));
   EP_TRY(name_jobs(c, config));
   snprintf(c->folder, sizeof c->folder, "%.1000s/jobs", folder);

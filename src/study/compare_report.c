@@ -22,18 +22,20 @@ static ptrdiff_t numbers(double *x, const json_t *array) {
 /* ---- figures */
 
 static ep_status drift_width(json_t *figures, const json_t *result) {
-  static const char *const names[][2] = {{"ntk", "tangent kernel drift"},
-                                         {"kernel_difference", "training against frozen kernel"},
-                                         {"analytic_difference", "training against infinite width"},
-                                         {"c", "drift of C"},
-                                         {"pca_difference", "PCA of C(T) against C(0)"}};
+  static const char *const names[][2] = {{"ntk", "tangent kernel"},
+                                         {"kernel_difference", "frozen kernel"},
+                                         {"analytic_difference", "infinite width"},
+                                         {"c", "C"},
+                                         {"pca_difference", "PCA of C"}};
   json_t *f;
   double top = 0, x[MOST], y[MOST], low[MOST], high[MOST];
   ptrdiff_t n = 0;
   EP_TRY(ep_figure_new(
       &f, "drift-width", EP_FIGURE_LINE, "Drift against width",
-      "Relative drifts and differences at the end of training for each width, with the range over "
-      "seeds; the dashed line falls as the width to the power -1/2.",
+      "How far the tangent kernel and C have drifted at the end of training, and how far the "
+      "outputs of the frozen kernel, of infinite width and of PCA of C(0) are from those of "
+      "training, for each width, with the range over seeds; the dashed line falls as the width to "
+      "the power -1/2.",
       (ep_axis){"width M", true}, (ep_axis){"relative difference", true}));
   EP_TRY(ep_json_append(figures, f));
   for (int k = 0; k < 5; k++) {
@@ -84,6 +86,34 @@ static ep_status drift_time(json_t *figures, const json_t *result) {
   return EP_OK;
 }
 
+static double number_of(const json_t *object, const char *name) {
+  const json_t *v = json_object_get(object, name);
+  return json_is_number(v) ? json_number_value(v) : NAN;
+}
+
+/* quality against time: one dot a method, at its best width; raw inputs are a rule */
+static ep_status quality(json_t *figures, const json_t *result) {
+  const char *by = json_string_value(json_object_get(json_object_get(result, "verdict"), "score"));
+  json_t *f, *row, *seen = json_object();
+  size_t i;
+  EP_TRY(
+      ep_figure_new(&f, "quality", EP_FIGURE_SCATTER, "Score against time",
+                    "Score against the time of the fit, one dot a method at its best width, mean "
+                    "over seeds; the rule is what raw inputs give. Up and to the left is better.",
+                    (ep_axis){"seconds", true}, (ep_axis){by, false}));
+  ep_status st = ep_json_append(figures, f);
+  json_array_foreach(json_object_get(result, "table"), i, row) {
+    const char *name = json_string_value(json_object_get(row, "method"));
+    const double x = number_of(row, "seconds"), y = number_of(row, "score");
+    if (st || !isfinite(y) || json_object_get(seen, name)) continue;
+    json_object_set_new(seen, name, json_true());
+    if (x > 0) st = ep_figure_add(f, &(ep_series){.name = name, .count = 1, .x = &x, .y = &y});
+    else st = ep_figure_rule(f, 'y', y, name);
+  }
+  json_decref(seen);
+  return st;
+}
+
 /* every method that has a plane of outputs */
 static ep_status embedding(json_t *figures, const json_t *result) {
   json_t *f, *job, *entry;
@@ -105,9 +135,11 @@ static ep_status embedding(json_t *figures, const json_t *result) {
     numbers(y, json_object_get(plane, "y"));
     numbers(l, json_object_get(plane, "label"));
     for (ptrdiff_t k = 0; k < n; k++) label[k] = (int)l[k];
+    char panel[80];
+    snprintf(panel, sizeof panel, "%s, %.1f %%", method, 100 * number_of(entry, "accuracy"));
     const ep_status st = ep_figure_add(
         f,
-        &(ep_series){.name = method, .panel = method, .count = n, .x = x, .y = y, .label = label});
+        &(ep_series){.name = method, .panel = panel, .count = n, .x = x, .y = y, .label = label});
     if (st) json_decref(f);
     EP_TRY(st);
     any = true;
@@ -193,33 +225,77 @@ static json_t *copy_of(const json_t *object, const char *name) {
   return v ? json_incref(v) : json_null();
 }
 
-/* rows of the table; `largest`: only those of the largest width, and of no width */
-static ep_status methods_table(json_t *tables, const json_t *result, bool largest) {
-  static const char *const names[][3] = {
-      {"method", "", ""},       {"width", "", ",d"},
-      {"accuracy", "", ".1%"},  {"± over seeds", "", ".1%"},
-      {"loss", "", ".4~g"},     {"loss less that of training", "", ".2~g"},
-      {"time", "s", ".3~g"},    {"memory", "bytes", ".3~s"},
-      {"diverged", "runs", "d"}};
-  static const char *const fields[] = {"method",   "width",   "accuracy", "accuracy_sd", "loss",
-                                       "loss_gap", "seconds", "memory",   "diverged"};
-  json_t *rows = json_array(), *row;
+/* ∞ where that is the width, a dash where there is none */
+static json_t *width_cell(const json_t *row) {
+  const json_t *width = json_object_get(row, "width");
+  const ep_method_row *m = ep_method_find(json_string_value(json_object_get(row, "method")));
+  if (json_is_number(width)) return json_incref((json_t *)width);
+  return m && m->no_width ? json_string("∞") : json_null();
+}
+
+static json_t *remark(const json_t *row) {
+  const ep_method_row *m = ep_method_find(json_string_value(json_object_get(row, "method")));
+  if (json_is_true(json_object_get(row, "best"))) return json_string("best");
+  if (number_of(row, "diverged") > 0)
+    return json_sprintf("%.0f of %.0f diverged", number_of(row, "diverged"),
+                        number_of(row, "runs"));
+  return m && m->views ? json_string("leaves negatives out") : json_string("");
+}
+
+/* rows of the table, sorted by quality; `best`: each method once */
+static ep_status methods_table(json_t *tables, const json_t *result, bool best) {
+  static const char *const names[][3] = {{"method", "", ""},
+                                         {"width", "", ",d"},
+                                         {"accuracy", "", ".1%"},
+                                         {"± seeds", "", ".1%"},
+                                         {"recall", "", ".1%"},
+                                         {"RankMe", "", ".3~g"},
+                                         {"held-out loss", "", ".3~g"},
+                                         {"time", "s", ".2~g"},
+                                         {"memory", "bytes", ".2~s"},
+                                         {"remark", "", ""}};
+  static const char *const fields[] = {"accuracy",  "accuracy_sd", "recall", "rankme",
+                                       "test_loss", "seconds",     "memory"};
+  json_t *rows = json_array(), *row, *seen = json_object();
   size_t i;
-  double top = 0;
-  char title[80] = "All widths";
   json_array_foreach(json_object_get(result, "table"), i, row) {
-    top = fmax(top, json_number_value(json_object_get(row, "width")));
-  }
-  if (largest) snprintf(title, sizeof title, "Methods at width %.0f", top);
-  json_array_foreach(json_object_get(result, "table"), i, row) {
-    const json_t *width = json_object_get(row, "width");
-    if (largest && !json_is_null(width) && json_number_value(width) != top) continue;
+    const char *method = json_string_value(json_object_get(row, "method"));
+    if (best && json_object_get(seen, method)) continue;
+    json_object_set_new(seen, method, json_true());
     json_t *cells = json_array();
-    for (int k = 0; k < 9; k++) json_array_append_new(cells, copy_of(row, fields[k]));
+    json_array_append_new(cells, copy_of(row, "method"));
+    json_array_append_new(cells, width_cell(row));
+    for (int k = 0; k < 7; k++) json_array_append_new(cells, copy_of(row, fields[k]));
+    json_array_append_new(cells, remark(row));
     json_array_append_new(rows, cells);
   }
-  return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", title, "columns",
-                                          columns(names, 9), "rows", rows));
+  json_decref(seen);
+  return ep_json_append(
+      tables, json_pack("{s:s, s:o, s:o, s:b}", "title",
+                        best ? "Methods, each at its best width" : "All widths", "columns",
+                        columns(names, 10), "rows", rows, "folded", !best));
+}
+
+/* the three answers of every method */
+static ep_status answers_table(json_t *tables, const json_t *result) {
+  static const char *const names[][3] = {{"method", "", ""},         {"same function", "", ""},
+                                         {"difference", "", ".2~g"}, {"as good", "", ""},
+                                         {"points", "", "+.3f"},     {"cheaper", "", ""},
+                                         {"times", "", ".2~g"}};
+  static const char *const asked[] = {"same_function", "as_good", "cheaper"};
+  json_t *rows = json_array(), *one;
+  const char *name;
+  json_object_foreach(json_object_get(json_object_get(result, "verdict"), "methods"), name, one) {
+    json_t *cells = json_array();
+    json_array_append_new(cells, json_string(name));
+    for (int k = 0; k < 3; k++) {
+      json_array_append_new(cells, copy_of(json_object_get(one, asked[k]), "answer"));
+      json_array_append_new(cells, copy_of(json_object_get(one, asked[k]), "number"));
+    }
+    json_array_append_new(rows, cells);
+  }
+  return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", "In the place of training",
+                                          "columns", columns(names, 7), "rows", rows));
 }
 
 static ep_status drift_table(json_t *tables, const json_t *result) {
@@ -240,6 +316,26 @@ static ep_status drift_table(json_t *tables, const json_t *result) {
   return ep_json_append(
       tables, json_pack("{s:s, s:o, s:o}", "title", "Power laws of the drifts against width",
                         "columns", columns(names, 5), "rows", rows));
+}
+
+/* how many bounds there are, hold, and say something */
+static void bounds_sentence(char text[400], const json_t *result) {
+  int all = 0, hold = 0, tight = 0;
+  size_t i, k;
+  json_t *job, *one;
+  json_array_foreach(json_object_get(result, "jobs"), i, job)
+      json_array_foreach(json_object_get(job, "bounds"), k, one) {
+    const double limit = number_of(one, "log10_bound"), value = number_of(one, "log10_measured");
+    if (!json_is_number(json_object_get(one, "log10_bound"))) continue;
+    all++;
+    hold += json_is_true(json_object_get(one, "holds"));
+    tight += isfinite(value) && limit - value < 2;
+  }
+  snprintf(text, 400,
+           all ? "%d of %d bounds that apply to these runs hold; %d of them are within a factor of "
+                 "100 of what was measured."
+               : "No bound of the theory applies to these runs: they are for one hidden layer.",
+           hold, all, tight);
 }
 
 /* one row a width and a bound; log10 throughout, for they overflow */
@@ -264,25 +360,96 @@ static ep_status bounds_table(json_t *tables, const json_t *result) {
                           copy_of(one, "note"))));
     }
   }
-  return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", "Bounds and measurements",
-                                          "columns", columns(names, 7), "rows", rows));
+  return ep_json_append(
+      tables, json_pack("{s:s, s:o, s:o, s:b}", "title", "Bounds and measurements", "columns",
+                        columns(names, 7), "rows", rows, "folded", true));
 }
 
 /* ---- the document */
 
-static json_t *verdicts(const json_t *result) {
-  static const char *const asked[][2] = {
-      {"kernel", "May I replace training by the frozen kernel?"},
-      {"pca", "May I replace training by PCA of random features?"}};
-  json_t *out = json_array();
-  for (int k = 0; k < 2; k++) {
-    const json_t *v = json_object_get(json_object_get(result, "verdict"), asked[k][0]);
+static ep_status add_answer(json_t *out, const char *question, const json_t *v) {
+  if (!v) return EP_OK;
+  return ep_json_append(
+      out, json_pack("{s:s, s:O, s:O}", "question", question, "answer",
+                     json_object_get(v, "answer"), "words", json_object_get(v, "words")));
+}
+
+static ep_status verdicts(json_t *out, const json_t *result) {
+  static const char *const asked[][2] = {{"same_function", "Is it the same function?"},
+                                         {"as_good", "Is it as good?"},
+                                         {"cheaper", "Is it cheaper?"}};
+  const json_t *verdict = json_object_get(result, "verdict");
+  for (int k = 0; k < 3; k++)
+    EP_TRY(add_answer(out, asked[k][1], json_object_get(verdict, asked[k][0])));
+  return EP_OK;
+}
+
+/* question, answer, words: what the theory asks */
+static ep_status theory_table(json_t *tables, const json_t *result) {
+  static const char *const names[][3] = {{"question", "", ""}, {"answer", "", ""}, {"", "", ""}};
+  static const struct {
+    const char *method, *part, *question;
+  } asked[] = {{"kernel", NULL, "Does the frozen kernel follow training?"},
+               {"kernel", "small", "Is the drift of the tangent kernel small?"},
+               {"kernel", "falls", "Does it fall with width?"},
+               {"pca", NULL, "Is PCA of C(0) that of C at the end?"},
+               {"pca", "small", "Is the drift of C small?"},
+               {"pca", "falls", "Does it fall with width?"}};
+  const json_t *verdict = json_object_get(result, "verdict");
+  json_t *rows = json_array();
+  for (int k = 0; k < 6; k++) {
+    const json_t *v = json_object_get(verdict, asked[k].method);
+    if (asked[k].part) v = json_object_get(v, asked[k].part);
     if (v)
-      json_array_append_new(
-          out, json_pack("{s:s, s:O, s:O}", "question", asked[k][1], "answer",
-                         json_object_get(v, "answer"), "words", json_object_get(v, "words")));
+      json_array_append_new(rows,
+                            json_pack("[s, O, O]", asked[k].question, json_object_get(v, "answer"),
+                                      json_object_get(v, "words")));
   }
-  return out;
+  if (!json_array_size(rows)) {
+    json_decref(rows);
+    return EP_OK;
+  }
+  return ep_json_append(tables, json_pack("{s:s, s:o, s:o}", "title", "What the theory asks",
+                                          "columns", columns(names, 3), "rows", rows));
+}
+
+static ep_status glossary(json_t *out) {
+  static const char *const words[][2] = {
+      {"frozen kernel",
+       "Gradient descent with the tangent kernel kept as it was at the start: what "
+       "training becomes when the network is wide enough."},
+      {"tangent kernel",
+       "K(x, y) = J(x) J(y)', J the derivative of the outputs by the weights: how "
+       "a step for one point moves the outputs at another."},
+      {"of their length",
+       "The length of the difference of two outputs, divided by the length of "
+       "the one of training; 0.1 is a tenth."},
+      {"of its length",
+       "The length of the difference, divided by the length of what it is compared "
+       "with; 0.1 is a tenth."},
+      {"C(0)",
+       "The contrastive covariance of the hidden features at the random start: that of "
+       "positive pairs less that of negative ones. C(T) is the same after training."},
+      {"grassmann", "Gradient descent on both layers with orthonormal output weights, W'W = I."},
+      {"iterate", "PCA for the output layer, one gradient step for the hidden one, repeated."},
+      {"whitened",
+       "The closed form of Barlow Twins, VICReg and spectral losses: directions in which "
+       "two views of a point agree, with all variances one. It uses positives alone."},
+      {"infinite", "PCA of C(0) for a network of infinite width, through its kernel."},
+      {"RankMe",
+       "How many directions the outputs use: exp of the entropy of their singular values."},
+      {"recall", "Share of held-out anchors whose own positive is the nearest of all positives."},
+      {"linear probe",
+       "Logistic regression on the outputs, trained with labels: how much of the "
+       "classes can be read off them."},
+      {"largest principal angle",
+       "0 degrees: two subspaces are one; 90: one has a direction that the "
+       "other lacks altogether."},
+      {"PCA of inputs",
+       "The first principal components of the data as they are: no pairs, no network."}};
+  for (size_t k = 0; k < sizeof words / sizeof *words; k++)
+    EP_TRY(ep_json_append(out, json_pack("{s:s, s:s}", "term", words[k][0], "means", words[k][1])));
+  return EP_OK;
 }
 
 static ep_status section(json_t *sections, const char *title, const char *text, json_t **tables,
@@ -294,47 +461,74 @@ static ep_status section(json_t *sections, const char *title, const char *text, 
   return EP_OK;
 }
 
-static ep_status fill(json_t *document, const json_t *result, const char *command,
-                      const json_t *machine) {
-  json_t *sections = json_array(), *tables, *figures;
-  const json_t *note =
-      json_object_get(json_object_get(json_object_get(result, "verdict"), "trained"), "words");
+static ep_status front(json_t *document, const json_t *result) {
+  const json_t *use = json_object_get(json_object_get(result, "verdict"), "use");
+  json_t *answers = json_array(), *words = json_array();
   EP_TRY(ep_json_put(document, "title", json_string("May a closed form replace this model?")));
-  EP_TRY(ep_json_put(document, "verdict", verdicts(result)));
-  EP_TRY(ep_json_put(document, "sections", sections));
-  EP_TRY(section(sections, "Methods",
-                 "Every method on the same pairs and the same random start. Accuracy is that of a "
-                 "linear probe on "
-                 "labelled test points; time and memory are those of the fit alone.",
+  EP_TRY(ep_json_put(document, "headline",
+                     json_pack("{s:O, s:O}", "words", json_object_get(use, "sentence"), "command",
+                               json_object_get(use, "command"))));
+  EP_TRY(ep_json_put(document, "verdict", answers));
+  EP_TRY(verdicts(answers, result));
+  EP_TRY(ep_json_put(document, "glossary", words));
+  return glossary(words);
+}
+
+static ep_status methods_section(json_t *sections, const json_t *result) {
+  json_t *tables, *figures;
+  char text[400];
+  snprintf(text, sizeof text,
+           "Every method on the same pairs and the same random start. Scored on %s; accuracy is "
+           "that of a linear probe. Time and memory are those of the fit alone.",
+           json_string_value(json_object_get(result, "scored_on")));
+  EP_TRY(section(sections, "How good, and how long it takes", text, NULL, &figures));
+  EP_TRY(quality(figures, result));
+  prune(figures);
+  EP_TRY(section(sections, "Methods", "Sorted by score, the best marked; each at its best width.",
                  &tables, NULL));
   EP_TRY(methods_table(tables, result, true));
+  EP_TRY(answers_table(tables, result));
+  return methods_table(tables, result, false);
+}
+
+static ep_status theory_sections(json_t *sections, const json_t *result) {
+  json_t *tables, *figures;
+  char text[400];
+  const json_t *note =
+      json_object_get(json_object_get(json_object_get(result, "verdict"), "trained"), "words");
   EP_TRY(section(sections, "Does the approximation improve with width?",
                  "The theory says that drifts fall at least as the width to the power -1/2. "
-                 "Measured at the end of "
-                 "training, with the range over seeds.",
+                 "Measured at the end of training, with the range over seeds.",
                  &tables, &figures));
+  EP_TRY(theory_table(tables, result));
   EP_TRY(drift_table(tables, result));
   EP_TRY(drift_width(figures, result));
   EP_TRY(drift_time(figures, result));
   prune(figures);
-  EP_TRY(section(sections, "What the methods see", "Switch between methods to compare.", NULL,
-                 &figures));
-  EP_TRY(embedding(figures, result));
   EP_TRY(section(sections, "PCA and the trained output layer",
                  note ? json_string_value(note) : "Spectra and angles.", NULL, &figures));
   EP_TRY(spectrum(figures, result));
   EP_TRY(angles(figures, result));
   prune(figures);
-  EP_TRY(section(
-      sections, "The theory's bounds",
-      "What the lemmas allow beside what was measured, first seed of each width, for one hidden "
-      "layer; some need a smooth activation. A bound that any run would meet says nothing.",
-      &tables, NULL));
-  EP_TRY(bounds_table(tables, result));
-  EP_TRY(section(sections, "Every width", "The same numbers at all widths, means over seeds.",
-                 &tables, NULL));
-  EP_TRY(methods_table(tables, result, false));
+  bounds_sentence(text, result);
+  EP_TRY(section(sections, "The theory's bounds", text, &tables, NULL));
+  return bounds_table(tables, result);
+}
+
+static ep_status fill(json_t *document, const json_t *result, const char *command,
+                      const json_t *machine) {
+  json_t *sections = json_array(), *figures;
+  EP_TRY(front(document, result));
+  EP_TRY(ep_json_put(document, "sections", sections));
+  EP_TRY(methods_section(sections, result));
+  EP_TRY(section(sections, "What the methods see",
+                 "Switch between methods to compare; first seed, with the accuracy of each.", NULL,
+                 &figures));
+  EP_TRY(embedding(figures, result));
+  if (!json_array_size(figures)) json_array_remove(sections, json_array_size(sections) - 1);
+  EP_TRY(theory_sections(sections, result));
   EP_TRY(ep_json_put(document, "settings", copy_of(result, "config")));
+  EP_TRY(ep_json_put(document, "changed", copy_of(result, "changed")));
   EP_TRY(ep_json_put(document, "command", json_string(command)));
   EP_TRY(ep_json_put(document, "version", copy_of(result, "version")));
   if (machine) EP_TRY(ep_json_put(document, "machine", json_incref((json_t *)machine)));

@@ -126,13 +126,14 @@ static ep_status add_use(json_t *verdict, const ep_comparison *m, const ep_compa
   const int rival = ep_rows_choose(m->row, m->rows, m->by, true);
   const bool trains = use >= 0 && ep_row_trains(&m->row[use]);
   const int asked = trains ? rival : use;
-  char text[2400], command[1800];
+  char text[600], command[1800];
   ep_say_use(text, command, m, use, rival, config, base);
   json_t *one = json_pack(
       "{s:s, s:o, s:o, s:o, s:s, s:s}", "answer", use >= 0 ? "yes" : "no answer", "number",
       ep_json_number(use >= 0 ? ep_spread_score(&m->row[use], m->by).mean : NAN), "method",
       use >= 0 ? json_string(m->row[use].name) : json_null(), "width",
-      use >= 0 ? width_json(m->row[use].width) : json_null(), "words", text, "command", command);
+      use >= 0 ? width_json(m->row[use].width) : json_null(), "sentence", text, "command", command);
+  EP_TRY(ep_json_put(one, "words", json_sprintf("%s%s%s", text, command[0] ? " " : "", command)));
   EP_TRY(ep_json_put(verdict, "use", one));
   EP_TRY(ep_json_put(verdict, "score", json_string(ep_score_name(m->by))));
   EP_TRY(ep_json_put(verdict, "about", asked >= 0 ? json_string(m->row[asked].name) : json_null()));

@@ -130,12 +130,12 @@ static void say_others(char *text, size_t room, const ep_comparison *m, const ep
   if (any) say(text, room, ")");
 }
 
-void ep_say_use(char text[2400], char command[1800], const ep_comparison *m, int use, int rival,
+void ep_say_use(char text[600], char command[1800], const ep_comparison *m, int use, int rival,
                 const ep_compare_config *config, const ep_setup *base) {
   char mine[32], its[32];
   text[0] = command[0] = '\0';
   if (use < 0) {
-    say(text, 2400,
+    say(text, 600,
         "No answer: no method has a score. Lower --rate if training diverged, or name a closed "
         "form in --methods.");
     return;
@@ -145,14 +145,14 @@ void ep_say_use(char text[2400], char command[1800], const ep_comparison *m, int
   const ep_row *instead = trains ? (rival >= 0 ? &m->row[rival] : NULL) : NULL;
   command_of(command, row, config, base);
   duration(mine, seconds_of(row));
-  say(text, 2400, "Use %s: %.1f %%", row->name, 100 * ep_spread_score(row, m->by).mean);
-  if (m->by == EP_BY_RECALL) say(text, 2400, " of positives found");
-  say_others(text, 2400, m, trains ? NULL : training, instead);
-  say(text, 2400, ", %s", mine);
+  say(text, 600, "Use %s: %.1f %%", row->name, 100 * ep_spread_score(row, m->by).mean);
+  if (m->by == EP_BY_RECALL) say(text, 600, " of positives found");
+  say_others(text, 600, m, trains ? NULL : training, instead);
+  say(text, 600, ", %s", mine);
   if (!trains && training)
-    duration(its, seconds_of(training)), say(text, 2400, " instead of %s", its);
-  if (instead) duration(its, seconds_of(instead)), say(text, 2400, " (%s %s)", instead->name, its);
-  say(text, 2400, ". %s", command);
+    duration(its, seconds_of(training)), say(text, 600, " instead of %s", its);
+  if (instead) duration(its, seconds_of(instead)), say(text, 600, " (%s %s)", instead->name, its);
+  say(text, 600, ".");
 }
 
 /* ---- no answer, and what to run */

@@ -5,7 +5,7 @@
 const char *ep_score_name(ep_score by); /* accuracy, recall of positives */
 
 /* The first line: what to use, how good it is, what it costs, and the command; and the command alone. */
-void ep_say_use(char text[2400], char command[1800], const ep_comparison *m, int use, int rival,
+void ep_say_use(char text[600], char command[1800], const ep_comparison *m, int use, int rival,
                 const ep_compare_config *config, const ep_setup *base);
 /* The three questions. */
 void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,

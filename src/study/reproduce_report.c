@@ -213,9 +213,40 @@ static ep_status fill_paper(json_t *document, const source *s, const ep_paper *p
   return EP_OK;
 }
 
+/* a card a claim: its first figure, what it says, how it came out, and where the rest is */
+static ep_status add_card(json_t *cards, const json_t *job, const ep_paper *paper) {
+  char link[300];
+  json_t *card = json_object();
+  const json_t *figure = json_array_get(json_object_get(job, "figures"), 0);
+  snprintf(link, sizeof link, "%s/report.html#%s", paper->name, text_of(job, "id"));
+  EP_TRY(ep_json_append(cards, card));
+  EP_TRY(ep_json_put(card, "title", json_string(text_of(job, "id"))));
+  EP_TRY(ep_json_put(card, "badge", json_string(outcome(job))));
+  EP_TRY(ep_json_put(card, "text", json_string(text_of(job, "says"))));
+  EP_TRY(ep_json_put(card, "link", json_string(link)));
+  return figure ? ep_json_put(card, "figure", json_incref((json_t *)figure)) : EP_OK;
+}
+
+static ep_status add_cards(json_t *sections, const json_t *jobs) {
+  size_t i;
+  json_t *job, *cards;
+  for (const ep_paper *p = ep_papers; p->name; p++) {
+    cards = NULL;
+    json_array_foreach(jobs, i, job) {
+      if (!belongs(job, p->name)) continue;
+      if (!cards)
+        EP_TRY(ep_json_append(
+            sections, json_pack("{s:s, s:o}", "title", p->title, "cards", cards = json_array())));
+      EP_TRY(add_card(cards, job, p));
+    }
+  }
+  return EP_OK;
+}
+
 static ep_status fill_overview(json_t *document, const source *s) {
   EP_TRY(ep_json_put(document, "result", json_incref((json_t *)s->result)));
   EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
+  EP_TRY(add_cards(json_object_get(document, "sections"), json_object_get(s->result, "claims")));
   json_t *where = json_array();
   EP_TRY(ep_json_append(json_object_get(document, "sections"),
                         json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));

@@ -5,11 +5,12 @@
  *    "x": {"title": "width M", "log": true}, "y": {..},
  *    "series": [{"name": "gd", "panel": "", "dashed": false, "x": [..], "y": [..],
  *                "low": [..], "high": [..], "label": [..]}, ..],
- *    "rules": [{"axis": "x", "value": 3, "text": "gap"}, ..]}
+ *    "rules": [{"axis": "x", "value": 3, "text": "gap"}, ..], "classes": [{"label": 0, "name": "zero"}, ..]}
  *
  * kind is line or scatter; panel, dashed, low, high, label and rules may be left out. The name is that of its files: small
  * letters, digits, - and _. `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
- * switch. low and high make error bars; label (whole numbers) colours points. Numbers that are not finite are null. */
+ * switch. low and high make error bars; label (whole numbers) colours points, classes name
+ * them. A scatter of series of one point each has their names beside them; lines have theirs at their ends. Numbers that are not finite are null. */
 #include <eigenpair/json.h>
 #include <eigenpair/status.h>
 #include <stdbool.h>

@@ -3,6 +3,9 @@
 #include <eigenpair/figure.h>
 #include <eigenpair/optima.h>
 
+/* Gap against roughness, one dot an optimum, and the line on which they are equal. */
+ep_status ep_optima_gaps(json_t **out, const ep_optima *optima);
+
 /* |w(t+1) - w(t)| of one start for each end, at most 12 of them (OPTIMA Fig. 1 right). *out is the caller's. */
 ep_status ep_optima_curves(json_t **out, const ep_optima *optima, const ep_layer *layer,
                            const ep_optima_config *config, uint64_t seed);

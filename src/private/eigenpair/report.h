@@ -4,13 +4,16 @@
  * what they measure.
  *
  *   {"title": "May a closed form replace this model?",
+ *    "headline": {"words": "Use whitened: ..", "command": "eigenpair fit .."},
  *    "verdict": [{"question": "May I replace training by the frozen kernel?", "answer": "holds",
  *                 "words": "From width 1,000 on .."}, ..],
  *    "sections": [{"title": "Methods", "badge": "pass", "text": ["a paragraph", ..],
  *                  "facts": [["Criterion", "exponent at most -0.4"], ["Measured", {"exponent": -0.52}], ..],
  *                  "tables": [{"title": "..", "columns": [{"name": "time", "unit": "s", "format": ".3~r"}, ..],
  *                              "rows": [["gd", 41.27], ..]}, ..],
- *                  "figures": [a figure (figure.h), ..]}, ..],
+ *                  "figures": [a figure (figure.h), ..],
+ *                  "cards": [{"title": "..", "badge": "pass", "text": "..", "link": "a.html#b", "figure": {..}}, ..]}, ..],
+ *    "glossary": [{"term": "frozen kernel", "means": ".."}, ..], "changed": ["data", ..],
  *    "settings": {"data": "digits", ..}, "command": "eigenpair compare ..", "version": "0.1.0", "machine": {..},
  *    "result": {..}}
  *
@@ -18,7 +21,9 @@
  * refused: they would be lost. answer and badge are a word; holds, pass, yes and fails, fail, no have colours. A fact's
  * value is text, a number, an array or an object; with facts, figures stand beside the words. The first section is
  * on the first screen, below the verdict. A cell is text, a number, true, false or null; `format` is one of d3's for numbers
- * (",d", ".1%", ".3~g", ".3~s"; without it four digits). Names of figures are names of files, each there once. */
+ * (",d", ".1%", ".3~g", ".3~s"; without it four digits). A table that is `folded` opens at a click. Words of the glossary are
+ * explained where they first stand; x^-0.5 is typeset. `changed` names the settings that are not as by default: the others
+ * are folded. Names of figures are names of files, each there once. */
 #include <eigenpair/figure.h>
 
 /* Is it a document in these words? If not, the message says where and what. */
