@@ -36,7 +36,7 @@ static ep_status against_frozen(double *out, wide_fit *f, bool first_seed, void 
 
 /* falls with width, to at most a tenth at the largest */
 static bool close_and_closer(const ep_power_law *law, const claim_curve *c) {
-  return wide_falls(law) && claim_worst(c, c->count - 1) <= 0.1;
+  return wide_falls(law) && claim_median(c, c->count - 1) <= 0.1;
 }
 
 static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, const wide_size *z,
