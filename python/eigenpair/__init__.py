@@ -8,9 +8,23 @@ finite and infinite width, closed forms that replace training, and how good the 
 """
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from eigenpair._core import ConvergenceWarning, NumericalError, lib, text_of
+
+def _refuse_subinterpreters() -> None:
+    for name in ("_interpreters", "_xxsubinterpreters"):
+        try:
+            interpreters = importlib.import_module(name)
+        except ImportError:
+            continue
+        if interpreters.get_current() != interpreters.get_main():
+            raise ImportError("eigenpair works in the main interpreter of a process, not in a subinterpreter")
+        return
+
+
+_refuse_subinterpreters()
+from eigenpair._core import ConvergenceWarning, NumericalError, lib, text_of  # noqa: E402
 
 if TYPE_CHECKING:
     from eigenpair._data import data as data
@@ -51,7 +65,6 @@ __all__ = ["ConvergenceWarning", "NumericalError", "__version__", *_WHERE]
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module 'eigenpair' has no attribute {name!r}")
-    import importlib
     value = getattr(importlib.import_module(f"eigenpair.{_WHERE[name]}"), name)
     globals()[name] = value
     return value
