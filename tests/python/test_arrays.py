@@ -154,9 +154,11 @@ def run_python(code, **more):
     return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, **more)
 
 
-def test_import_is_quick():
-    code = "import numpy, time; t = time.process_time(); import eigenpair; print(time.process_time() - t)"
-    assert min(float(run_python(code).stdout) for _ in range(3)) < 0.15
+def test_import_brings_little():
+    """Heavy packages are imported by those who use them (how long it takes is in bench/python.py)."""
+    heavy = ["torch", "pandas", "matplotlib", "tqdm", "onnx"]
+    code = f"import sys, eigenpair; print([m for m in {heavy} if m in sys.modules])"
+    assert run_python(code).stdout.strip() == "[]"
 
 
 def test_threads_do_not_meet(X):
