@@ -11,13 +11,13 @@
 
 const ep_paper ep_papers[] = {
     {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide,
-     ep_statements_wide},
-    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear,
-     NULL},
+     ep_statements_wide, false},
+    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear, NULL,
+     true},
     {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability", ep_claims_tangent,
-     ep_statements_tangent},
+     ep_statements_tangent, true},
     {"optima", "OPTIMA: local optima of one-layer contrastive learning", ep_claims_optima,
-     ep_statements_optima},
+     ep_statements_optima, true},
     {0}};
 
 const char *ep_claim_size_name(ep_claim_size size) {

@@ -205,6 +205,8 @@ static ep_status fill_paper(json_t *document, const source *s, const ep_paper *p
   json_t *job, *own = json_array(), *result = json_pack("{s:o}", "claims", own);
   EP_TRY(ep_json_put(document, "result", result));
   EP_TRY(begin(document, s, paper->title, paper->name));
+  if (paper->in_double)
+    EP_TRY(ep_json_put(json_object_get(document, "settings"), "precision", json_string("double")));
   json_array_foreach(json_object_get(s->result, "claims"), i, job) {
     if (!belongs(job, paper->name)) continue;
     EP_TRY(claim_section(json_object_get(document, "sections"), job));

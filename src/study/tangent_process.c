@@ -34,21 +34,31 @@ static estimate kurtosis(const double *f, ptrdiff_t count, double *variance) {
   return (estimate){mean, sqrt(squares / (BATCHES - 1) / BATCHES)};
 }
 
-/* E h^power for h = phi(a), a ~ N(0, 1), by the trapezoid rule; the activations written out again */
-static double moment(const char *phi, int power) {
+/* A hidden layer, and the variance of its biases and of the output's. */
+typedef struct {
+  const char *name, *phi;
+  double hidden, last;
+} layer_kind;
+
+/* E h^power for h = phi(sd z), z ~ N(0, 1), by the trapezoid rule; the activations written out again */
+static double moment(const char *phi, double sd, int power) {
   const double step = 1e-3;
   double sum = 0;
-  for (double a = -12; a <= 12; a += step) {
-    const double h = phi[0] == 'e' ? erf(a) : phi[0] == 't' ? tanh(a) : fmax(a, 0);
-    sum += pow(h, power) * exp(-0.5 * a * a) * step;
+  for (double z = -12; z <= 12; z += step) {
+    const double a = sd * z, h = phi[0] == 'e' ? erf(a) : phi[0] == 't' ? tanh(a) : fmax(a, 0);
+    sum += pow(h, power) * exp(-0.5 * z * z) * step;
   }
   return sum / sqrt(2 * acos(-1.));
 }
 
-/* One layer of H units: the outputs of a network of H x count units, H at a time, are those of `count` networks. */
-static ep_status shallow(estimate *out, double *variance, const char *phi, int H, ptrdiff_t count,
-                         long seed) {
-  const ep_net_config c = tangent_network(phi, (long)(H * count), 1);
+/* One layer of H units: the outputs of a network of H x count units, H at a time, are those of `count` networks, each
+ * with an output bias of its own. */
+static ep_status shallow(estimate *out, double *variance, const layer_kind *kind, int H,
+                         ptrdiff_t count, long seed) {
+  const ep_net_config c = tangent_network(kind->phi, (long)(H * count), 1);
+  ep_analytic_config variances;
+  ep_options_default(ep_analytic_options, &variances);
+  variances.bias_variance = kind->hidden;
   ep_work work = {0};
   ep_net net = {0};
   ep_mat x, h;
@@ -56,8 +66,11 @@ static ep_status shallow(estimate *out, double *variance, const char *phi, int H
   ep_status st = tangent_points(&work, &x, 1, INPUTS, seed, 7);
   if (!st) st = ep_work_mat(&work, &h, EP_DOUBLE, 1, H * count);
   if (!st) st = ep_work_get(&work, &f, count, sizeof *f);
-  if (!st) st = ep_net_start(&net, &c, INPUTS, (uint64_t)seed, EP_DOUBLE);
+  if (!st) st = ep_net_draw(&net, &c, &variances, INPUTS, (uint64_t)seed, EP_DOUBLE);
   if (!st) st = ep_net_hidden(&h, &net, &x);
+  ep_random random = ep_random_new((uint64_t)seed, EP_STREAM_BATCH, 5);
+  for (ptrdiff_t i = 0; !st && kind->last > 0 && i < count; i++)
+    f[i] = sqrt(kind->last) * ep_random_normal(&random);
   for (ptrdiff_t i = 0; !st && i < H * count; i++)
     f[i / H] += *ep_d(&h, 0, i) * *ep_d(&net.W, i, 0) / sqrt(H);
   if (!st) *out = kurtosis(f, count, variance);
@@ -94,8 +107,11 @@ static ep_status deep(estimate *out, long width, ptrdiff_t count, long seed) {
   return st;
 }
 
-enum { WIDTHS = 3, PHIS = 3 };
-static const char *const phis[PHIS] = {"erf", "tanh", "relu"};
+enum { WIDTHS = 3, PHIS = 4, RELU = 2 };
+static const layer_kind kinds[PHIS] = {{"erf", "erf", 0, 0},
+                                       {"tanh", "tanh", 0, 0},
+                                       {"relu", "relu", 0, 0},
+                                       {"tanh with biases", "tanh", 0.5, 0.2}};
 static const int layer_widths[WIDTHS] = {1, 4, 16};
 
 static ep_status draw_kurtosis(json_t *figure, const char *name, const double *H, const estimate *e,
@@ -114,24 +130,33 @@ static ep_status draw_kurtosis(json_t *figure, const char *name, const double *H
                                             .dashed = dashed});
 }
 
-/* one activation: kurtosis at every H within five standard errors; *normal: it would pass for a normal one at H = 1 */
-static ep_status nngp_layer(ep_claim_result *r, json_t *figure, const char *phi, ptrdiff_t count,
-                            long seed, double *variance) {
-  const double h2 = moment(phi, 2), h4 = moment(phi, 4);
+/* excess kurtosis of f = c + H^{-1/2} sum W h: 3 (E h^4 - (E h^2)^2)/H over the square of the variance, E h^2 + Var c */
+static double predicted(const layer_kind *k, int H, double *variance) {
+  const double sd = sqrt(1 + k->hidden), h2 = moment(k->phi, sd, 2), h4 = moment(k->phi, sd, 4);
+  *variance = h2 + k->last;
+  return 3 * (h4 - h2 * h2) / (H * *variance * *variance);
+}
+
+/* one kind of layer: kurtosis at every H within five standard errors, at H = 1 so far from that of a normal output; the
+ * variance of eq. 51, the same at every H */
+static ep_status nngp_layer(ep_claim_result *r, json_t *figure, const layer_kind *kind,
+                            ptrdiff_t count, long seed, double *variance) {
   estimate e[WIDTHS], theory[WIDTHS];
-  double H[WIDTHS];
+  double H[WIDTHS], expected;
   char name[96];
   for (int i = 0; i < WIDTHS; i++) {
-    EP_TRY(shallow(&e[i], variance, phi, layer_widths[i], count, seed + i));
+    EP_TRY(shallow(&e[i], variance, kind, layer_widths[i], count, seed + i));
     H[i] = layer_widths[i];
-    theory[i] = (estimate){3 * (h4 / (h2 * h2) - 1) / H[i], 0};
-    r->pass = r->pass && fabs(e[i].mean - theory[i].mean) <= 5 * e[i].error;
-    snprintf(name, sizeof name, "kurtosis %s H=%d", phi, layer_widths[i]);
+    theory[i] = (estimate){predicted(kind, layer_widths[i], &expected), 0};
+    const double error = expected * sqrt((2 + theory[i].mean) / (double)count);
+    r->pass = r->pass && fabs(e[i].mean - theory[i].mean) <= 5 * e[i].error &&
+              fabs(*variance - expected) <= 5 * error;
+    snprintf(name, sizeof name, "kurtosis %s H=%d", kind->name, layer_widths[i]);
     EP_TRY(ep_claim_measure_all(r, name, (double[]){e[i].mean, e[i].error, theory[i].mean}, 3));
   }
   r->pass = r->pass && e[0].mean > 5 * e[0].error; /* the control */
-  snprintf(name, sizeof name, "%s, 3 (E h^4/(E h^2)^2 - 1)/H", phi);
-  EP_TRY(draw_kurtosis(figure, phi, H, e, false));
+  snprintf(name, sizeof name, "%s, predicted", kind->name);
+  EP_TRY(draw_kurtosis(figure, kind->name, H, e, false));
   return draw_kurtosis(figure, name, H, theory, true);
 }
 
@@ -147,7 +172,7 @@ ep_status tangent_nngp(ep_claim_result *r, ep_claim_size size, const ep_run_conf
                       "width, as predicted.",
                       (ep_axis){"hidden units H", true}, (ep_axis){"excess kurtosis", true}));
   for (int i = 0; i < PHIS; i++)
-    EP_TRY(nngp_layer(r, figure, phis[i], count, run->seed, &variance[i]));
+    EP_TRY(nngp_layer(r, figure, &kinds[i], count, run->seed, &variance[i]));
   EP_TRY(deep(&narrow, 4, draws, run->seed));
   EP_TRY(deep(&wide, 64, draws, run->seed));
   r->pass = r->pass && narrow.mean - wide.mean > 3 * hypot(narrow.error, wide.error);
@@ -155,18 +180,19 @@ ep_status tangent_nngp(ep_claim_result *r, ep_claim_size size, const ep_run_conf
                               (double[]){narrow.mean, narrow.error}, 2));
   EP_TRY(ep_claim_measure_all(r, "kurtosis three layers width 64",
                               (double[]){wide.mean, wide.error}, 2));
-  EP_TRY(ep_claim_measure_all(r, "variance erf tanh relu", variance, PHIS));
+  EP_TRY(ep_claim_measure_all(r, "variance", variance, PHIS));
   EP_TRY(ep_claim_note(
       r,
       "Kurtosis with its standard error over 32 batches, and the prediction; one point of "
-      "the sphere in R^5, networks without biases. The covariance of one hidden layer is "
+      "the sphere in R^5; biases of variance 0.5 (hidden) and 0.2 (output) in one of the four. The "
+      "covariance of one hidden layer is "
       "exact at any width, so that it says nothing about the limit."));
   const double mean = 1 / sqrt(2 * acos(-1.)); /* of relu's h */
   return ep_claim_found(
       r,
       "Eq. 49 has Var[h] where E[h^2] belongs: for relu %.3f, measured %.3f; E[h^2] is "
       "%.3f.",
-      moment("relu", 2) - mean * mean, variance[2], moment("relu", 2));
+      moment("relu", 1, 2) - mean * mean, variance[RELU], moment("relu", 1, 2));
 }
 
 /* ---- tangent-ensemble */

@@ -73,16 +73,21 @@ const ep_statement ep_statements_tangent[] = {
      "Test error and learnability from eigenvalues alone, on cube and sphere; on the circle the "
      "median."},
     /* appendix A */
-    {"Eq. 44 and 45", NTK, "defined", "One hidden layer; here weights N(0, 1) and 1/sqrt H."},
+    {"Eq. 44 and 45", NTK, "defined",
+     "One hidden layer with biases (--bias-variance, --last-bias-variance); here weights N(0, 1) "
+     "and "
+     "1/sqrt H."},
     {"Eq. 46 to 48", "tangent-nngp", NULL, "Mean 0."},
     {"Eq. 49 as printed", "tangent-nngp", "fail",
      "Var[h] stands where E[h^2] belongs; eq. 50 has it right."},
-    {"Eq. 50 and 51", "tangent-nngp", NULL, "The variance is exact at any width."},
+    {"Eq. 50 and 51", "tangent-nngp", NULL,
+     "The variance is exact at any width, with biases (sigma_b) and without."},
     {"A.1, central limit", "tangent-nngp", NULL,
      "The excess kurtosis is 3 (E h^4/(E h^2)^2 - 1)/H, for deep networks it falls with the "
      "width."},
     {"Eq. 52 and 53 (covariance)", NTK " --kernel nngp", "defined",
-     "Variance of biases and weights as options; networks against it in the tests."},
+     "Variance of biases and weights as options, of networks too; networks against it in the "
+     "tests."},
     {"A.1, Gaussian process", "tangent-ensemble", NULL,
      "Ensembles of trained networks have the mean and variance of the limit; it is not the NNGP's "
      "posterior."},

@@ -77,6 +77,12 @@ def test_findings(run):
         assert not is_open(claims[id]) or claims[id]["found"]
 
 
+def test_header_says_the_precision_used(run):
+    """TANGENT and OPTIMA compute in double, whatever --precision says."""
+    for paper, precision in (("wide", "single"), ("tangent", "double"), ("optima", "double")):
+        assert f"precision {precision}" in (run[0] / paper / "report.md").read_text().split("## All claims")[0]
+
+
 def measured(run, id):
     return run[1][id]["measured"]
 

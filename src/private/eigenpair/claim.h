@@ -62,5 +62,6 @@ typedef struct {
   const char *title; /* what the paper is about */
   const ep_claim *claims;
   const ep_statement *statements; /* NULL: its claims stand for them */
+  bool in_double;                 /* whatever --precision says */
 } ep_paper;
 extern const ep_paper ep_papers[]; /* ends with a row whose name is NULL */
