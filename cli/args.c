@@ -1,7 +1,11 @@
 #include "commands.h"
+#include "core/file.h"
+#include "core/mem.h"
 #include "core/words.h"
 
+#include <eigenpair/json.h>
 #include <string.h>
+#include <strings.h>
 
 const ep_option cli_options[] = {CLI_OPTIONS(EP_OPT_ROW, cli_config){0}};
 
@@ -48,10 +52,68 @@ static ep_status take_data(const ep_option_group *groups, const char *word, bool
   return ep_options_set(row, g->config, word);
 }
 
+static ep_status read_config(json_t **out, const char *path) {
+  char *text = NULL;
+  ep_npz *file;
+  unsigned char *bytes;
+  size_t size;
+  ep_status st;
+  if (strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".npz") == 0) {
+    EP_TRY(ep_npz_open(&file, path));
+    st = ep_npz_get_text(&text, file, "config");
+    ep_npz_close(file);
+    if (!st) st = ep_json_parse(out, text, path);
+    ep_npz_text_free(text);
+    return st;
+  }
+  EP_TRY(ep_file_read(&bytes, &size, path));
+  st = ep_json_parse(out, (char *)bytes, path);
+  ep_release(bytes);
+  return st;
+}
+
+/* A result has its config in it, which may be that of another command: what these tables do not know is left. */
+static ep_status take_config(const ep_option_group *groups, const char *path) {
+  json_t *all = NULL;
+  EP_TRY(read_config(&all, path));
+  const json_t *inner = json_object_get(all, "config");
+  ep_status st = json_is_object(all) ? EP_OK : EP_FAIL(EP_ERR_INPUT, "%s: holds no options", path);
+  for (const ep_option_group *g = groups; !st && g->table; g++)
+    if (g->table != cli_options)
+      st = ep_options_from_json(g->table, g->config, inner ? inner : all);
+  json_decref(all);
+  return st;
+}
+
+/* Names that people know, and what they are here. */
+static const char *alias(const ep_option *row, const char *value) {
+  static const char *const known[][3] = {
+      {"loss", "infonce", "softmax"},       {"loss", "simclr", "ntxent"},
+      {"loss", "nt-xent", "ntxent"},        {"loss", "barlow-twins", "barlow"},
+      {"method", "training", "gd"},         {"method", "sgd", "gd"},
+      {"method", "ntk", "kernel"},          {"method", "nngp", "infinite"},
+      {"activation", "identity", "linear"}, {"activation", "logistic", "sigmoid"}};
+  for (int i = 0; row->kind == EP_OPT_NAME && row->names && row->names(i); i++)
+    if (strcasecmp(row->names(i), value) == 0) return row->names(i);
+  for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+    if (strcmp(row->name, known[i][0]) == 0 && strcasecmp(value, known[i][1]) == 0)
+      return known[i][2];
+  return value;
+}
+
+static const char *known_name(const ep_option *row, const char *value) {
+  const char *name = alias(row, value);
+  if (strcmp(name, value) != 0)
+    fprintf(stderr, "note: --%s %s is %s here\n", row->name, value, name);
+  return name;
+}
+
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count) {
   bool taken = false;
+  const char *config = args_peek(argc, argv, "--config");
   if (count) *count = 0;
+  if (config) EP_TRY(take_config(groups, config));
   for (int i = 1; i < argc; i++) {
     const char *flag = flag_name(argv[i]);
     if (!flag && !count) {
@@ -78,7 +140,7 @@ ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const
       EP_CHECK(i + 1 < argc, EP_ERR_ARG, "--%s needs a value", name);
       value = argv[++i];
     }
-    EP_TRY(ep_options_set(row, g->config, value));
+    EP_TRY(ep_options_set(row, g->config, known_name(row, value)));
   }
   return EP_OK;
 }

@@ -1,14 +1,16 @@
 #include "commands.h"
+#include "core/file.h"
 #include "data/npy_rows.h"
 #include "data/rows.h"
 
 #include <string.h>
 
-#define EMBED_OPTIONS(X, S)                                                                 \
-  X(S, TEXT, model, "model.npz", 0, 0, NULL, "the model, as written by fit")                \
-  X(S, TEXT, out, "embedding.npy", 0, 0, NULL, "the embedding (n, Z), rows as in the data") \
-  X(S, FLAG, normalise, NULL, 0, 0, NULL,                                                   \
-    "divide by the norm of the features: W'psi(x) in the place of M^{-1/2} W'phi(x)")       \
+#define EMBED_OPTIONS(X, S)                                                           \
+  X(S, TEXT, model, "model.npz", 0, 0, NULL, "the model, as written by fit")          \
+  X(S, TEXT, out, "embedding.npy", 0, 0, NULL,                                        \
+    "the embedding (n, Z), rows as in the data; NAME.csv: as CSV")                    \
+  X(S, FLAG, normalise, NULL, 0, 0, NULL,                                             \
+    "divide by the norm of the features: W'psi(x) in the place of M^{-1/2} W'phi(x)") \
   X(S, TEXT, labels_out, "", 0, 0, NULL, "also write the labels of the data, where it has some")
 typedef struct {
   EMBED_OPTIONS(EP_OPT_FIELD, )
@@ -63,7 +65,28 @@ typedef struct {
   bool unit;
   ep_mat X, E; /* (block, D), (block, Z) */
   ep_file file;
+  bool csv;
 } embedding;
+
+static bool ends_in_csv(const char *path) {
+  const size_t n = strlen(path);
+  return n > 4 && strcmp(path + n - 4, ".csv") == 0;
+}
+
+static ep_status begin_csv(ep_file *file, const char *path, ptrdiff_t outputs) {
+  EP_TRY(ep_file_open(file, path));
+  for (ptrdiff_t j = 0; j < outputs; j++) fprintf(file->stream, "%sz%td", j ? "," : "", j + 1);
+  fputc('\n', file->stream);
+  return EP_OK;
+}
+
+/* as many digits as give the same number again */
+static void add_csv(ep_file *file, const ep_mat *F) {
+  for (ptrdiff_t i = 0; i < F->rows; i++)
+    for (ptrdiff_t j = 0; j < F->cols; j++)
+      fprintf(file->stream, "%.*g%c", F->prec == EP_SINGLE ? 9 : 17, ep_get(F, i, j),
+              j + 1 < F->cols ? ',' : '\n');
+}
 
 static ep_status open_points(embedding *e, const setup_embed *s) {
   static ep_data_config data;
@@ -96,7 +119,8 @@ static ep_status embed_blocks(embedding *e) {
     st = ep_rows_read(&x, e->rows, NULL, i);
     if (!st && e->unit) ep_scale_to_unit(&x);
     if (!st) st = ep_model_embed(NULL, &f, e->model, &x);
-    if (!st) ep_npy_add_rows(&e->file, &f);
+    if (!st && e->csv) add_csv(&e->file, &f);
+    else if (!st) ep_npy_add_rows(&e->file, &f);
     ep_run_set_hooks(ep_run_current(), &hooks);
     if (!st) st = ep_run_step("points", (double)(i + here), (double)n);
     ep_run_quiet();
@@ -115,7 +139,9 @@ static ep_status embed(embedding *e, const setup_embed *s) {
   const ptrdiff_t most = fit > 16384 ? 16384 : fit > 1 ? (ptrdiff_t)fit : 1;
   EP_TRY(ep_mat_new(&e->X, prec, n < most ? n : most, ep_rows_length(e->rows)));
   EP_TRY(ep_mat_new(&e->E, prec, e->X.rows, z));
-  EP_TRY(ep_npy_begin(&e->file, s->embed.out, prec, n, z));
+  e->csv = ends_in_csv(s->embed.out);
+  EP_TRY(e->csv ? begin_csv(&e->file, s->embed.out, z)
+                : ep_npy_begin(&e->file, s->embed.out, prec, n, z));
   const ep_status st = embed_blocks(e);
   if (st) ep_file_discard(&e->file);
   EP_TRY(st);

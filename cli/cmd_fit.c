@@ -16,6 +16,8 @@ enum { GROUPS = EP_SETUP_GROUPS + 3 };
 static void groups_of(ep_option_group groups[GROUPS], ep_setup *setup, fit_config *own,
                       cli_config *cli) {
   ep_setup_groups(groups, setup);
+  for (int i = 0; groups[i].table; i++)
+    if (groups[i].table == ep_fit_options) groups[i].table = fit_method_options();
   groups[EP_SETUP_GROUPS] = (ep_option_group){"Explanation", fit_options, own};
   groups[EP_SETUP_GROUPS + 1] = (ep_option_group){"Output", cli_options, cli};
   groups[EP_SETUP_GROUPS + 2] = (ep_option_group){0};
@@ -68,6 +70,7 @@ static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli,
   const char *resume = args_peek(argc, argv, "--resume");
   groups_of(groups, setup, own, cli);
   ep_setup_default(setup);
+  if (!resume && !args_peek(argc, argv, "--from")) strcpy(setup->fit.method, "auto");
   if (resume) EP_TRY(ep_checkpoint_setup(setup, resume));
   if (args_peek(argc, argv, "--from")) EP_TRY(setup_of_sums(setup, argc, argv));
   for (int list = 0; list < 2;
@@ -148,6 +151,8 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
+  const char *chosen = json_string_value(json_object_get(info->numbers, "chosen"));
+  if (chosen) printf("chosen   %s\n", chosen);
   print_map(s, m);
   if (json_object_get(info->numbers, "path")) print_closed(s, info);
   else print_descent(s, info, ep_objective_similarity(&objective));
@@ -208,8 +213,8 @@ static ep_status interrupted(const ep_setup *s) {
                  history ? shell_word(words[2], s->files.history) : "");
 }
 
-static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points,
-                          const ep_setup *setup) {
+static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points, ep_setup *setup,
+                          bool chosen, int argc, char **argv) {
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
   /* ranks read what they need of points that are not laid out on each of them */
@@ -218,7 +223,10 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
   EP_TRY(ep_points_load_shard(points, &setup->data, &setup->pair,
                               pairs_for(&objective, setup->fit.method), &setup->run,
                               (ep_shard){sums, sums}));
-  return ep_fit(NULL, model, info, points, setup);
+  if (chosen) choose_features(setup, points, argc, argv);
+  EP_TRY(ep_fit(NULL, model, info, points, setup));
+  EP_TRY(note_ignored(info, setup, argc, argv));
+  return note_loss(info, setup);
 }
 
 static ep_status fit_sums(ep_model **model, ep_fit_info *info, const char *path,
@@ -231,11 +239,16 @@ static ep_status fit_sums(ep_model **model, ep_fit_info *info, const char *path,
 }
 
 static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
-                     ep_points *points) {
+                     ep_points *points, int argc, char **argv) {
+  char why[200];
   ep_model *model = NULL;
   ep_fit_info info = {0};
-  ep_status st = own->from[0] ? fit_sums(&model, &info, own->from, setup)
-                              : fit_data(&model, &info, points, setup);
+  ep_status st = own->from[0] ? fit_sums(&model, &info, own->from, setup) : EP_OK;
+  if (!own->from[0]) {
+    choose_method(setup, why, argc, argv);
+    st = fit_data(&model, &info, points, setup, *why, argc, argv);
+    if (!st && *why) st = ep_fit_number(&info, "chosen", json_string(why));
+  }
   if (!st) st = write_results(setup, own, cli, model, &info);
   if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);
   ep_model_free(model);
@@ -251,7 +264,7 @@ ep_status cmd_fit(int argc, char **argv) {
   EP_TRY(read_options(&setup, &own, &cli, argc, argv));
   EP_TRY(check_files(&setup));
   EP_TRY(work_begin(&setup.run, cli.progress));
-  const ep_status st = fit(&setup, &own, &cli, &points);
+  const ep_status st = fit(&setup, &own, &cli, &points, argc, argv);
   ep_points_free(&points);
   return st;
 }

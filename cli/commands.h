@@ -56,6 +56,16 @@ ep_status cmd_version(int argc, char **argv);
 void help_version(FILE *to);
 ep_status data_fetch(const char *name, bool json, bool yes);
 
+/* ---- choose.c: fit without --method */
+
+const ep_option *fit_method_options(void); /* ep_fit_options with method auto */
+/* Method auto becomes one, and --views what it likes; why[0] is 0 where the user chose. */
+void choose_method(ep_setup *setup, char why[200], int argc, char **argv);
+bool choose_features(ep_setup *setup, const ep_points *points, int argc, char **argv);
+/* Notes on options that mean nothing to the method, and on a loss that rose or did not move. */
+ep_status note_ignored(ep_fit_info *info, const ep_setup *setup, int argc, char **argv);
+ep_status note_loss(ep_fit_info *info, const ep_setup *setup);
+
 /* ---- embedding.c */
 
 /* In the precision it is stored in; own_precision: in that of the run. */
@@ -82,8 +92,10 @@ void centre_columns(const ep_mat *F, double *mean);
 
 /* ---- args.c: flags of any number of tables */
 
-#define CLI_OPTIONS(X, S)                                                  \
-  X(S, FLAG, json, NULL, 0, 0, NULL, "results as JSON on standard output") \
+#define CLI_OPTIONS(X, S)                                                                       \
+  X(S, TEXT, config, "", 0, 0, NULL,                                                            \
+    "options from a JSON file: a result, its config, or a model; the command line goes before") \
+  X(S, FLAG, json, NULL, 0, 0, NULL, "results as JSON on standard output")                      \
   X(S, FLAG, progress, NULL, 0, 0, NULL, "progress on standard error, terminal or not")
 typedef struct {
   CLI_OPTIONS(EP_OPT_FIELD, )
@@ -95,6 +107,7 @@ extern const ep_option cli_options[];
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count);
 void args_help(const ep_option_group *groups, FILE *to);
+bool args_has(int argc, char **argv, const char *option); /* was it given? */
 /* The value of one flag, without reading the others; NULL if it is not there. */
 const char *args_peek(int argc, char **argv, const char *flag);
 

@@ -369,10 +369,19 @@ ep_status ep_image_shape_parse(ep_image_shape *shape, const char *text, ptrdiff_
   return EP_OK;
 }
 
-/* (n, h, w) and (n, c, h, w) are images */
+/* 1, 3 or 4 at the end and not in the place of channels */
+int ep_channels_last(const ep_array *a) {
+  const ptrdiff_t c = a->ndim == 4 ? a->shape[3] : 0, second = a->shape[1];
+  const bool first = second == 1 || second == 3 || second == 4;
+  return (c == 1 || c == 3 || c == 4) && !first ? (int)c : 0;
+}
+
+/* (n, h, w), (n, c, h, w) and (n, h, w, c) are images */
 ep_image_shape ep_image_shape_of(const ep_array *a) {
   for (int i = 1; i < a->ndim; i++)
     if (a->shape[i] > 65535) return (ep_image_shape){0, 0, 0}; /* no image is that large */
+  if (ep_channels_last(a))
+    return (ep_image_shape){ep_channels_last(a), (int)a->shape[1], (int)a->shape[2]};
   if (a->ndim == 3) return (ep_image_shape){1, (int)a->shape[1], (int)a->shape[2]};
   if (a->ndim == 4) return (ep_image_shape){(int)a->shape[1], (int)a->shape[2], (int)a->shape[3]};
   return (ep_image_shape){0, 0, 0};

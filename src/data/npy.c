@@ -4,17 +4,26 @@
 #include "data/npy_rows.h"
 #include "data/parse.h"
 
+#include <math.h>
+#include <stdint.h>
 #include <string.h>
 
 #if __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__
 #error "the values of files are read in place: a little-endian processor is needed"
 #endif
 
-static const struct {
+/* of the file, and what it is in memory: those of another size are converted */
+typedef struct {
   const char *descr;
   ep_dtype dtype;
-} types[] = {
-    {"<f4", EP_F32}, {"<f8", EP_F64}, {"|u1", EP_U8}, {"<i4", EP_I32}, {"<i8", EP_I64},
+  size_t item; /* bytes of a value in the file */
+  bool plain;  /* is read where it stands */
+} type;
+static const type types[] = {
+    {"<f4", EP_F32, 4, true},  {"<f8", EP_F64, 8, true},  {"|u1", EP_U8, 1, true},
+    {"<i4", EP_I32, 4, true},  {"<i8", EP_I64, 8, true},  {"<f2", EP_F32, 2, false},
+    {"|i1", EP_I32, 1, false}, {"|b1", EP_I32, 1, false}, {"<i2", EP_I32, 2, false},
+    {"<u2", EP_I32, 2, false}, {"<u4", EP_I64, 4, false}, {"<u8", EP_F64, 8, false},
 };
 
 /* What is left to read of the header, or after it of the values. */
@@ -158,18 +167,18 @@ static char kind_of(const char *descr) {
   return *descr && strchr("<>|=", *descr) ? descr[1] : *descr;
 }
 
-static ep_status find_type(ep_dtype *out, const header *h, const char *name) {
+static ep_status find_type(const type **out, const header *h, const char *name) {
   for (size_t i = 0; i < sizeof types / sizeof *types; i++)
     if (strcmp(h->descr, types[i].descr) == 0) {
-      *out = types[i].dtype;
+      *out = &types[i];
       return EP_OK;
     }
   const char kind = kind_of(h->descr);
   EP_CHECK(kind != 'O', EP_ERR_INPUT, "%s: holds Python objects; save numbers instead", name);
   EP_CHECK(kind != 'U' && kind != 'S', EP_ERR_INPUT, "%s: holds text; save numbers instead", name);
   return EP_FAIL(EP_ERR_INPUT,
-                 "%s: holds values of type '%s'; float32, float64, uint8, int32 and int64 "
-                 "(little-endian) are read: convert it with astype",
+                 "%s: holds values of type '%s'; float32, float64, uint8, int32 and int64, float16 "
+                 "and other integers (little-endian) are read: convert it with astype",
                  name, h->descr);
 }
 
@@ -183,27 +192,104 @@ static ep_status check_values(const header *h, size_t have, size_t item, const c
   return EP_OK;
 }
 
-ep_status ep_parse_npy_header(ep_array *a, size_t *offset, const unsigned char *bytes, size_t size,
-                              size_t all, const char *name) {
+/* *convert: how the values are brought to C order and a type of ours; NULL: they are so already */
+static ep_status read_header(ep_array *a, size_t *offset, const type **convert, bool *fortran,
+                             const unsigned char *bytes, size_t size, size_t all,
+                             const char *name) {
   header h;
   cursor values;
-  ep_dtype dtype = EP_F64;
+  const type *t = &types[0];
   *a = (ep_array){.owner = NULL};
   EP_TRY(parse_header(&h, &values, bytes, size, name));
-  EP_TRY(find_type(&dtype, &h, name));
-  EP_CHECK(!h.fortran || h.ndim <= 1, EP_ERR_INPUT,
-           "%s: is in Fortran order; save it with numpy.ascontiguousarray", name);
+  EP_TRY(find_type(&t, &h, name));
   *offset = (size_t)(values.p - bytes);
-  EP_TRY(check_values(&h, all - *offset, ep_dtype_size(dtype), name));
-  a->dtype = dtype;
+  EP_TRY(check_values(&h, all - *offset, t->item, name));
+  *fortran = h.fortran && h.ndim > 1;
+  *convert = *fortran || !t->plain ? t : NULL;
+  a->dtype = t->dtype;
   a->ndim = h.ndim;
   memcpy(a->shape, h.shape, sizeof a->shape);
   return EP_OK;
 }
 
+ep_status ep_parse_npy_header(ep_array *a, size_t *offset, bool *in_place,
+                              const unsigned char *bytes, size_t size, size_t all,
+                              const char *name) {
+  const type *convert = NULL;
+  bool fortran;
+  EP_TRY(read_header(a, offset, &convert, &fortran, bytes, size, all, name));
+  *in_place = !convert;
+  return EP_OK;
+}
+
+/* ---- other types, other orders */
+
+/* half precision: sign, 5 bits of exponent, 10 of fraction */
+static float from_half(uint16_t h) {
+  const int e = h >> 10 & 31, f = h & 1023;
+  const double x = e == 31 ? (f ? NAN : INFINITY) : e ? ldexp(1024 + f, e - 25) : ldexp(f, -24);
+  return (float)(h >> 15 ? -x : x);
+}
+
+#define TAKE(T, OUT, expression)     \
+  do {                               \
+    T v;                             \
+    memcpy(&v, in, sizeof v);        \
+    const OUT x = (OUT)(expression); \
+    memcpy(out, &x, sizeof x);       \
+    return;                          \
+  } while (0)
+
+/* one value */
+static void convert_value(unsigned char *out, const unsigned char *in, const type *t) {
+  if (t->plain) {
+    memcpy(out, in, t->item);
+    return;
+  }
+  if (t->descr[1] == 'f') TAKE(uint16_t, float, from_half(v));
+  if (t->item == 1 && t->descr[1] == 'i') TAKE(int8_t, int32_t, v);
+  if (t->item == 1) TAKE(uint8_t, int32_t, v != 0);
+  if (t->item == 2 && t->descr[1] == 'i') TAKE(int16_t, int32_t, v);
+  if (t->item == 2) TAKE(uint16_t, int32_t, v);
+  if (t->item == 4) TAKE(uint32_t, int64_t, v);
+  TAKE(uint64_t, double, v);
+}
+
+/* the next index of an array in C order */
+static void advance(ptrdiff_t *index, const ep_array *a) {
+  for (int k = a->ndim - 1; k >= 0; k--) {
+    if (++index[k] < a->shape[k]) return;
+    index[k] = 0;
+  }
+}
+
+/* a copy in C order that the array owns; in Fortran order value i, j, .. stands at i + n (j + ..) */
+static ep_status convert_all(ep_array *a, const unsigned char *in, const type *t, bool fortran,
+                             const char *name) {
+  const ptrdiff_t n = ep_array_count(a);
+  const size_t item = ep_dtype_size(a->dtype);
+  ptrdiff_t index[EP_MAX_DIMS] = {0};
+  unsigned char *out = ep_alloc(n > 0 ? n : 1, item);
+  EP_CHECK(out, EP_ERR_NOMEM, "%s: no memory for %td values", name, n);
+  for (ptrdiff_t i = 0; i < n; i++) {
+    ptrdiff_t at = i;
+    if (fortran) {
+      at = 0;
+      for (int k = a->ndim - 1; k >= 0; k--) at = at * a->shape[k] + index[k];
+      advance(index, a);
+    }
+    convert_value(out + (size_t)i * item, in + (size_t)at * t->item, t);
+  }
+  a->data = a->owner = out;
+  return EP_OK;
+}
+
 ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name) {
   size_t offset;
-  EP_TRY(ep_parse_npy_header(a, &offset, bytes, size, size, name));
+  const type *convert = NULL;
+  bool fortran;
+  EP_TRY(read_header(a, &offset, &convert, &fortran, bytes, size, size, name));
+  if (convert) return convert_all(a, bytes + offset, convert, fortran, name);
   a->data = bytes + offset;
   return EP_OK;
 }

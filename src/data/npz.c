@@ -208,7 +208,7 @@ static ep_status get(ep_array *a, const ep_npz *z, zip_uint64_t i, const char *n
   snprintf(full, sizeof full, "%s:%s", z->name, name);
   EP_TRY(read_member(&bytes, &size, z, i, name));
   const ep_status st = ep_parse_npy(a, bytes, size, full);
-  if (st) ep_release(bytes);
+  if (st || a->owner) ep_release(bytes); /* nothing, or a copy */
   else a->owner = bytes;
   return st;
 }
@@ -259,7 +259,8 @@ ep_status ep_npz_shape(ep_array *a, ep_npz *z, const char *name) {
   EP_CHECK(n >= 0, errno == ENOMEM ? EP_ERR_NOMEM : EP_ERR_INPUT, "%s: cannot be read: %s", full,
            errno == ENOMEM ? "out of memory" : "it is damaged");
   size_t offset;
-  return ep_parse_npy_header(a, &offset, start, (size_t)n, (size_t)s.size, full);
+  bool in_place;
+  return ep_parse_npy_header(a, &offset, &in_place, start, (size_t)n, (size_t)s.size, full);
 }
 
 static bool is_numeric(const ep_npz *z, zip_uint64_t i) {

@@ -6,9 +6,11 @@
 #include <locale.h>
 
 ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
-/* The same from the beginning of a file of `all` bytes: everything but the data, which begin at *offset. */
-ep_status ep_parse_npy_header(ep_array *a, size_t *offset, const unsigned char *bytes, size_t size,
-                              size_t all, const char *name);
+/* The same from the beginning of a file of `all` bytes: everything but the data, which begin at *offset; *in_place: they are
+ * in C order and of the array's type, where ep_parse_npy makes a copy otherwise, which the array then owns. */
+ep_status ep_parse_npy_header(ep_array *a, size_t *offset, bool *in_place,
+                              const unsigned char *bytes, size_t size, size_t all,
+                              const char *name);
 /* A NumPy string array of one entry ('<U' or '|S', 0-d or 1-d of length 1) as UTF-8; for ep_release. */
 ep_status ep_parse_npy_text(char **text, const unsigned char *bytes, size_t size, const char *name);
 /* Values of more than one byte are turned round into a copy, which the array then owns. */
@@ -53,6 +55,7 @@ bool ep_shape_bytes(size_t *bytes, const ptrdiff_t *shape, int ndim, size_t item
 /* "HxW" or "CxHxW" for points of that dimension; the shape that (n, h, w) and (n, c, h, w) have by themselves. */
 ep_status ep_image_shape_parse(ep_image_shape *shape, const char *text, ptrdiff_t dimension);
 ep_image_shape ep_image_shape_of(const ep_array *a);
+int ep_channels_last(const ep_array *a); /* channels of (n, h, w, c) images; 0: they are not so */
 
 /* Does it begin as IDX does; and is it also exactly as long as its sizes say? */
 bool ep_idx_magic(const unsigned char *bytes, size_t size);

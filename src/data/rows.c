@@ -19,6 +19,7 @@ typedef struct {
   ep_array array;
   ep_mat matrix; /* in the place of an array: made-up data */
   int file;      /* -1: in memory */
+  int channels;  /* > 0: pixels have their channels last, and are read channel by channel */
   off_t offset;
   ptrdiff_t first, rows; /* of all rows */
   char name[1024];
@@ -99,8 +100,9 @@ static ep_status open_npy(part *p, bool *stays) {
   size_t offset = 0;
   ep_status st = EP_OK;
   if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
-    st = ep_parse_npy_header(&p->array, &offset, head, (size_t)n, (size_t)info.st_size, p->name);
-    *stays = !st;
+    st = ep_parse_npy_header(&p->array, &offset, stays, head, (size_t)n, (size_t)info.st_size,
+                             p->name);
+    if (st) *stays = false;
   }
   ep_release(head);
   p->offset = (off_t)offset;
@@ -131,6 +133,7 @@ static ep_status arrange(ep_rows *r) {
     const ptrdiff_t length = p->matrix.data ? p->matrix.cols : ep_array_row_length(&p->array);
     EP_CHECK(length == r->length, EP_ERR_SHAPE, "%s has points of dimension %td, but %s of %td",
              p->name, length, a->name, r->length);
+    p->channels = p->matrix.data ? 0 : ep_channels_last(&p->array);
     p->first = r->count;
     r->count += p->rows;
   }
@@ -227,6 +230,15 @@ static bool read_bytes(unsigned char *to, const part *p, size_t bytes, off_t at)
 
 typedef enum { FINE, NOT_FINITE, NOT_READ } trouble;
 
+/* x_(pixel, channel) -> x_(channel, pixel); `scratch` holds a row */
+static void channels_first(const ep_mat *X, ptrdiff_t i, int channels, double *scratch) {
+  const ptrdiff_t pixels = X->cols / channels;
+  for (ptrdiff_t p = 0; p < pixels; p++)
+    for (ptrdiff_t c = 0; c < channels; c++)
+      scratch[c * pixels + p] = ep_get(X, i, p * channels + c);
+  for (ptrdiff_t j = 0; j < X->cols; j++) ep_set(X, i, j, scratch[j]);
+}
+
 /* row i of X = row `row` of all; `bytes` is scratch of a row */
 static trouble read_row(const ep_mat *X, ptrdiff_t i, const ep_rows *r, ptrdiff_t row,
                         unsigned char *bytes) {
@@ -244,7 +256,9 @@ static trouble read_row(const ep_mat *X, ptrdiff_t i, const ep_rows *r, ptrdiff_
     in = bytes;
   }
   const double factor = p->array.dtype == EP_U8 ? 1 / 255. : 1;
-  return ep_array_convert(X, i, in, p->array.dtype, factor) == 0 ? FINE : NOT_FINITE;
+  const trouble t = ep_array_convert(X, i, in, p->array.dtype, factor) == 0 ? FINE : NOT_FINITE;
+  if (p->channels > 1) channels_first(X, i, p->channels, (double *)bytes);
+  return t;
 }
 
 /* which of all rows is the i-th of those drawn */

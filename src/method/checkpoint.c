@@ -33,7 +33,9 @@ static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
   char print[20];
   EP_TRY(fingerprint(print, t));
   EP_CHECK(json_object_set_new(config, "points", json_string(print)) == 0 &&
-               json_object_set_new(config, "every", json_integer(t->setup->files.every)) == 0,
+               json_object_set_new(config, "every", json_integer(t->setup->files.every)) == 0 &&
+               json_object_set_new(config, "out", json_string(t->setup->files.out)) == 0 &&
+               json_object_set_new(config, "history", json_string(t->setup->files.history)) == 0,
            EP_ERR_NOMEM, "no memory for the settings as JSON");
   char *text = json_dumps(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings as JSON");

@@ -78,7 +78,6 @@ BAD_FILES = {
     "npy of text": npy(descr="<U4"),
     "npy of complex": npy(descr="<c16", values=bytes(384)),
     "npy big-endian": npy(descr=">f8"),
-    "npy in Fortran order": npy(order="True"),
     "npy with NaN": npy(values=np.where(NINE, np.nan, MATRIX).tobytes()),
     "npy with infinity": npy(values=np.where(NINE, -np.inf, MATRIX).tobytes()),
     "npy too large for single": npy(values=np.where(NINE, 1e300, MATRIX).tobytes()),

@@ -360,7 +360,7 @@ def test_a_last_batch_of_one(ep, rng, save, loss):
 # ---- every choice
 
 @pytest.mark.parametrize("option, names", [
-    ("loss", LOSSES), ("similarity", ["auto"] + SIMILARITIES), ("activation", ACTIVATIONS), ("method", ["gd", "alpha", "kernel", "linearised", "grassmann", "iterate", "pca",
+    ("loss", LOSSES), ("similarity", ["auto"] + SIMILARITIES), ("activation", ACTIVATIONS), ("method", ["auto", "gd", "alpha", "kernel", "linearised", "grassmann", "iterate", "pca",
                                                                   "infinite", "whitened", "linear"]),
 ])
 def test_choices_are_all_tested(good, option, names):

@@ -85,6 +85,9 @@ OTHERS = {
     "version": "json progress",
 }
 
+DEFAULTS["fit"]["method"] = "auto"
+for command in OTHERS:
+    OTHERS[command] += " config"
 # what takes data takes tables; probe takes labels from them
 DEFAULTS["probe"]["samples"] = "0"
 for command in DEFAULTS:

@@ -1,0 +1,127 @@
+"""What the program chooses when nobody says, arrays of any type and order, options from a file."""
+import json
+
+import numpy as np
+import pytest
+
+RNG = np.random.default_rng(4)
+
+
+@pytest.fixture
+def x(tmp_path):
+    X = RNG.normal(size=(30, 5))
+    np.save(tmp_path / "x.npy", X)
+    return X
+
+
+def method(text):
+    result = json.loads(text)
+    return result["config"]["method"], result.get("chosen", "")
+
+
+@pytest.mark.parametrize("args, name", [
+    ([], "whitened"), (["--outputs", 3], "whitened"), (["--ridge", 0.1, "--width", 20], "whitened"),
+    (["--epochs", 2, "--width", 8], "gd"), (["--width", 8, "--epochs", 1], "gd"), (["--loss", "spectral", "--width", 8, "--epochs", 1], "gd"),
+    (["--history", "h.csv", "--width", 8, "--epochs", 1], "gd"), (["--pairs", "triplet"], "infinite"), (["--pairs", "2+0"], "whitened"),
+])
+def test_the_method_is_chosen_and_said(good, x, args, name):
+    """A closed form for the pairs; what speaks of training trains, as 0.1 did."""
+    chosen, why = method(good("fit", "x.npy", *args, "--json"))
+    assert chosen == name and why.startswith(name) and "--method" in why
+    assert f"chosen   {name}" in good("fit", "x.npy", *args)
+    assert method(good("fit", "x.npy", *args, "--method", "pca", "--pairs", "triplet", "--json")) [1] == ""
+
+
+def test_a_width_alone_still_trains(good, x):
+    chosen, why = method(good("fit", "x.npy", "--width", 8, "--depth", 1, "--json", "--rate", 0.1))
+    assert chosen == "gd" and "since --rate is given" in why
+
+
+def test_ready_pairs(good, x, tmp_path):
+    np.save(tmp_path / "p.npy", x + 0.1)
+    np.save(tmp_path / "n.npy", x[::-1].copy())
+    ready = ["fit", "--anchors", "x.npy", "--positives", "p.npy", "--json"]
+    assert method(good(*ready))[0] == "whitened"
+    assert method(good(*ready, "--negatives", "n.npy"))[0] == "infinite"
+
+
+def test_options_for_nothing_are_named(good, x):
+    notes = json.loads(good("fit", "x.npy", "--method", "whitened", "--loss", "barlow", "--epochs", 9, "--json"))["notes"]
+    assert any("--loss means nothing to method whitened" in n for n in notes)
+    assert any("--epochs means nothing to method whitened" in n for n in notes)
+    notes = json.loads(good("fit", "x.npy", "--method", "gd", "--ridge", 0.1, "--width", 8, "--json"))["notes"]
+    assert any("--ridge means nothing to method gd" in n for n in notes)
+
+
+def test_a_loss_that_does_not_fall_is_said(good, x):
+    def said(*args):
+        return json.loads(good("fit", "x.npy", "--width", 16, "--json", "--threads", 1, *args)).get("notes", [])
+    assert any("hardly moved" in n for n in said("--rate", 1e-9, "--epochs", 3))
+    assert not any("hardly moved" in n or "rose" in n for n in said("--rate", 1, "--epochs", 20))
+
+
+@pytest.mark.parametrize("word, is_here", [("PCA", "pca"), ("Training", "gd")])
+def test_other_names(ep, x, word, is_here):
+    code, out, err = ep("fit", "x.npy", "--method", word, "--width", 8, "--json")
+    assert code == 0 and json.loads(out)["config"]["method"] == is_here and f"{word} is {is_here} here" in err
+
+
+# ---- arrays
+
+@pytest.mark.parametrize("kind", ["f2", "i1", "i2", "u2", "u4", "u8", "b1", "i4", "f4"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_types_and_orders(good, tmp_path, kind, order):
+    """The same points, whatever type and order they are saved in."""
+    X = RNG.integers(0, 2 if kind == "b1" else 100, size=(7, 3, 2))
+    np.save(tmp_path / "a.npy", np.array(X, dtype=kind, order=order))
+    np.savez(tmp_path / "a.npz", x=np.array(X, dtype=kind, order=order))
+    for name in "a.npy", "a.npz":
+        good("data", "convert", name, "--out", "b.npy", "--precision", "double")
+        assert np.array_equal(np.load(tmp_path / "b.npy").reshape(7, 3, 2), X)
+
+
+def test_halves_exactly(good, tmp_path):
+    X = np.array([[0, -0.0, 1, -2, 65504, 6e-8, 1e-5, 0.333]], dtype="f2").T
+    np.save(tmp_path / "h.npy", X)
+    good("data", "convert", "h.npy", "--out", "b.npy", "--precision", "double")
+    assert np.array_equal(np.load(tmp_path / "b.npy"), X.astype(float))
+
+
+@pytest.mark.parametrize("shape, channels", [((6, 8, 7, 3), 3), ((6, 3, 8, 7), 3), ((6, 8, 7, 1), 1)])
+@pytest.mark.parametrize("n", [6, 3000])
+def test_images_with_channels_last(good, tmp_path, shape, channels, n):
+    """Small arrays, and large ones that are read where they stand."""
+    X = RNG.normal(size=(n, *shape[1:]))
+    np.save(tmp_path / "a.npy", X)
+    good("data", "convert", "a.npy", "--out", "b.npy", "--precision", "double")
+    want = np.moveaxis(X, 3, 1) if shape[1] == 8 else X
+    assert np.array_equal(np.load(tmp_path / "b.npy"), want.reshape(n, -1))
+    assert f"{channels} x 8 x 7" in good("data", "describe", "a.npy") or channels == 1
+
+
+def test_embedding_as_csv(good, x, tmp_path):
+    good("fit", "x.npy", "--outputs", 3)
+    good("embed", "x.npy", "--out", "e.csv")
+    good("embed", "x.npy", "--out", "e.npy")
+    assert np.array_equal(np.genfromtxt(tmp_path / "e.csv", delimiter=",", names=True).view("f8").reshape(30, 3).astype("f4"),
+                          np.load(tmp_path / "e.npy"))
+
+
+# ---- options from a file
+
+def test_config_repeats_a_run(good, ep, x, tmp_path):
+    (tmp_path / "r.json").write_text(good("fit", "x.npy", "--width", 8, "--epochs", 3, "--seed", 7, "--out", "a.npz", "--json"))
+    for source in "r.json", "a.npz":
+        good("fit", "--config", source, "--out", "b.npz")
+        assert (tmp_path / "b.npz").read_bytes() == (tmp_path / "a.npz").read_bytes()
+    assert json.loads(good("fit", "--config", "r.json", "--epochs", 1, "--json"))["epochs"] == 1
+    (tmp_path / "bad.json").write_text("{")
+    code, _, err = ep("fit", "--config", "bad.json")
+    assert code == 2 and "bad.json" in err and err.count("\n") == 1
+
+
+def test_resume_keeps_its_files(good, x, tmp_path):
+    args = ["--width", 8, "--every", 2, "--checkpoint", "ck.npz", "--history", "h.csv", "--out", "mine.npz"]
+    good("fit", "x.npy", *args, "--epochs", 2)
+    good("fit", "--resume", "ck.npz", "--epochs", 5)
+    assert len((tmp_path / "h.csv").read_text().splitlines()) == 7 and not (tmp_path / "model.npz").exists()
