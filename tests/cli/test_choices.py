@@ -21,8 +21,8 @@ def method(text):
 
 @pytest.mark.parametrize("args, name", [
     ([], "whitened"), (["--outputs", 3], "whitened"), (["--ridge", 0.1, "--width", 20], "whitened"),
-    (["--epochs", 2, "--width", 8], "gd"), (["--width", 8, "--epochs", 1], "gd"), (["--loss", "spectral", "--width", 8, "--epochs", 1], "gd"),
-    (["--history", "h.csv", "--width", 8, "--epochs", 1], "gd"), (["--pairs", "triplet"], "infinite"), (["--pairs", "2+0"], "whitened"),
+    (["--epochs", 2, "--width", 16], "gd"), (["--width", 16, "--epochs", 1], "gd"), (["--loss", "spectral", "--width", 16, "--epochs", 1], "gd"),
+    (["--history", "h.csv", "--width", 16, "--epochs", 1], "gd"), (["--pairs", "triplet"], "infinite"), (["--pairs", "2+0"], "whitened"),
 ])
 def test_the_method_is_chosen_and_said(good, x, args, name):
     """A closed form for the pairs; what speaks of training trains, as 0.1 did."""
@@ -62,7 +62,7 @@ def test_a_loss_that_does_not_fall_is_said(good, x):
 
 @pytest.mark.parametrize("word, is_here", [("PCA", "pca"), ("Training", "gd")])
 def test_other_names(ep, x, word, is_here):
-    code, out, err = ep("fit", "x.npy", "--method", word, "--width", 8, "--json")
+    code, out, err = ep("fit", "x.npy", "--method", word, "--width", 16, "--json")
     assert code == 0 and json.loads(out)["config"]["method"] == is_here and f"{word} is {is_here} here" in err
 
 
