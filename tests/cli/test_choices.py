@@ -21,7 +21,7 @@ def method(text):
 
 @pytest.mark.parametrize("args, name", [
     ([], "whitened"), (["--outputs", 3], "whitened"), (["--ridge", 0.1, "--width", 20], "whitened"),
-    (["--epochs", 2, "--width", 16], "gd"), (["--width", 16, "--epochs", 1], "gd"), (["--loss", "spectral", "--width", 16, "--epochs", 1], "gd"),
+    (["--epochs", 2, "--width", 16], "gd"), (["--width", 16, "--epochs", 1], "gd"), (["--loss", "linear", "--width", 16, "--epochs", 1], "gd"),
     (["--history", "h.csv", "--width", 16, "--epochs", 1], "gd"), (["--pairs", "triplet"], "infinite"), (["--pairs", "2+0"], "whitened"),
 ])
 def test_the_method_is_chosen_and_said(good, x, args, name):
