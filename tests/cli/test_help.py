@@ -99,7 +99,7 @@ DEFAULTS["plan"] = {o: DEFAULTS["fit"][o] for o in ("features", "time", "filters
                                                     "parametrisation", "seed", "precision", "threads", "memory")}
 DEFAULTS["plan"].update({"method": "whitened", "points": "1e6", "views": "2", "dimension": "784", "epochs": "100", "nodes": "1",
                          "ranks": "0", "hours": "24", "view-cost": "2e-5", "network": "1G"})
-OTHERS["plan"] = "image input-scale layers biases init json progress"
+OTHERS["plan"] = "image input-scale layers biases init config json progress"
 # accumulate takes what fit takes, but for files
 DEFAULTS["accumulate"] = {**DEFAULTS["fit"], "method": "whitened", "out": "part.npz", "shard": "1/1"}
 del DEFAULTS["accumulate"]["every"]
