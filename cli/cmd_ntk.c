@@ -108,6 +108,7 @@ typedef struct {
   ep_dataset x, y;
   ep_mat K; /* owned unless mapped */
   ep_npy_map *map;
+  ep_run_hooks outer; /* of the run before K was mapped */
 } ntk_work;
 
 static void explain(FILE *to, const ntk_work *w, const ep_ntk_cost *c, double bytes) {
@@ -129,6 +130,13 @@ static void explain(FILE *to, const ntk_work *w, const ep_ntk_cost *c, double by
           w->map ? "on disk: it does not fit --memory" : "in memory");
 }
 
+/* Between two tiles what was written of a mapped K leaves memory. */
+static void rest(void *user, const char *what, double done, double total) {
+  const ntk_work *w = user;
+  ep_npy_map_rest(w->map);
+  if (w->outer.progress) w->outer.progress(w->outer.user, what, done, total);
+}
+
 /* K in memory if it fits, else in the file */
 static ep_status make_room(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
   const ep_precision prec = ep_run_precision(&s->run);
@@ -140,14 +148,42 @@ static ep_status make_room(ntk_work *w, const setup_ntk *s, int ndim, const ptrd
   if (count * (double)ep_sizeof(prec) < 0.5 * left) return ep_mat_new(&w->K, prec, shape[0], cols);
   EP_TRY(ep_npy_map_create(&w->map, s->ntk.out, prec, ndim, shape));
   w->K = ep_mat_view(prec, shape[0], cols, ep_npy_map_data(w->map));
+  ep_run_hooks hooks = w->outer = ep_run_set_hooks(ep_run_current(), NULL);
+  hooks.progress = rest;
+  hooks.user = w;
+  ep_run_set_hooks(ep_run_current(), &hooks);
+  return EP_OK;
+}
+
+/* As many rows of K as are in memory at once. */
+static ptrdiff_t strip(const ep_mat *K) {
+  enum { BYTES = 1 << 22 };
+  const ptrdiff_t rows = BYTES / (K->cols * (ptrdiff_t)ep_sizeof(K->prec) + 1) + 1;
+  return rows < K->rows ? rows : K->rows;
+}
+
+static ep_status check_finite(const ntk_work *w) {
+  double most = 0;
+  for (ptrdiff_t i = 0, n = strip(&w->K); i < w->K.rows && isfinite(most); i += n) {
+    const ep_mat part = ep_mat_rows(&w->K, i, n < w->K.rows - i ? n : w->K.rows - i);
+    most = ep_mat_max(&part);
+    ep_npy_map_rest(w->map);
+  }
+  EP_CHECK(isfinite(most), EP_ERR_NUMERIC,
+           "the kernel is not finite: the data are too large for it");
   return EP_OK;
 }
 
 static ep_status store(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
   if (!w->map) {
     EP_TRY(ep_npy_map_create(&w->map, s->ntk.out, w->K.prec, ndim, shape));
-    memcpy(ep_npy_map_data(w->map), w->K.data,
-           (size_t)(w->K.rows * w->K.cols) * ep_sizeof(w->K.prec));
+    const ep_mat to = ep_mat_view(w->K.prec, w->K.rows, w->K.cols, ep_npy_map_data(w->map));
+    for (ptrdiff_t i = 0, n = strip(&w->K); i < w->K.rows; i += n) {
+      const ptrdiff_t rows = n < w->K.rows - i ? n : w->K.rows - i;
+      const ep_mat part = ep_mat_rows(&w->K, i, rows), there = ep_mat_rows(&to, i, rows);
+      ep_mat_copy(&there, &part);
+      ep_npy_map_rest(w->map);
+    }
     ep_mat_free(&w->K);
   }
   return ep_npy_map_commit(w->map);
@@ -161,7 +197,8 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t
   shape[2] = shape[3] = w->of.net->shape.outputs;
   *ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
   EP_TRY(make_room(w, s, *ndim, shape));
-  const double memory = ep_run_memory_left(&s->run);
+  const double memory =
+      ep_run_memory_left(&s->run) * (w->map ? 0.5 : 1); /* half for the part of K at work */
   EP_TRY(ep_ntk_plan(&cost, w->of.net, &w->x.X, Y, (ep_layout)layout, memory));
   if (s->ntk.explain)
     explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
@@ -219,8 +256,7 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   if (finite && !s->net.init[0]) EP_TRY(draw_network(&w->of, s, w->x.X.cols));
   ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, 0, 0};
   EP_TRY(finite ? empirical(w, s, &ndim, shape) : analytic(w, s, &ndim, shape));
-  EP_CHECK(isfinite(ep_mat_max(&w->K)), EP_ERR_NUMERIC,
-           "the kernel is not finite: the data are too large for it");
+  EP_TRY(check_finite(w));
   EP_TRY(store(w, s, ndim, shape));
   return report(s, ndim, shape);
 }

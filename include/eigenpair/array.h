@@ -52,6 +52,8 @@ typedef struct ep_npy_map ep_npy_map; /* opaque; owned by the caller until ep_np
 ep_status ep_npy_map_create(ep_npy_map **out, const char *path, ep_precision prec, int ndim,
                             const ptrdiff_t *shape);
 void *ep_npy_map_data(ep_npy_map *map); /* the values, all zero at first */
+void ep_npy_map_rest(
+    ep_npy_map *map); /* what was written so far leaves the program's memory for the file's cache */
 ep_status ep_npy_map_commit(ep_npy_map *map);
 void ep_npy_map_close(ep_npy_map *map); /* NULL is fine; without a commit nothing is left behind */
 

@@ -15,7 +15,8 @@ const char *ep_precision_name(int i);
   X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number")               \
   X(S, NAME, precision, "single", 0, 0, ep_precision_name, "precision of weights and products") \
   X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores, or OMP_NUM_THREADS")           \
-  X(S, BYTES, memory, "0", 0, 1e18, NULL, "cap on memory, such as 4G; 0: half of the machine's")
+  X(S, BYTES, memory, "0", 0, 1e18, NULL,                                                       \
+    "cap on memory, such as 4G, all of the program counted; 0: half of the machine's")
 
 typedef struct {
   EP_RUN_OPTIONS(EP_OPT_FIELD, )
@@ -24,7 +25,8 @@ extern const ep_option ep_run_options[];
 
 ep_run_config ep_run_default(void);
 ep_precision ep_run_precision(const ep_run_config *config);
-double ep_run_memory(const ep_run_config *config);      /* the cap in bytes, default filled in */
+double ep_run_memory(
+    const ep_run_config *config); /* bytes for arrays under the cap, default filled in */
 double ep_run_memory_left(const ep_run_config *config); /* less what this thread's run holds now */
 
 /* How a run talks to its caller; every part may be NULL. */

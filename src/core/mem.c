@@ -8,6 +8,7 @@
 struct ep_account {
   atomic_size_t current, peak;
   atomic_long users; /* the run, and every block */
+  size_t limit;
 };
 
 /* Size and account of a block stand in front of it; 64 bytes keep the alignment of what follows. */
@@ -18,14 +19,17 @@ typedef struct {
 enum { HEAD = 64 };
 
 long ep_alloc_fail_after = -1;
-static ep_account no_run = {.users = 1}; /* of work outside of any run */
+static ep_account no_run = {.users = 1, .limit = SIZE_MAX}; /* of work outside of any run */
 static _Thread_local ep_account *mine;
+static _Thread_local bool limited;
 
 static ep_account *account(void) { return mine ? mine : &no_run; }
 
-ep_account *ep_account_new(void) {
+ep_account *ep_account_new(double limit) {
   ep_account *a = calloc(1, sizeof *a);
-  if (a) a->users = 1;
+  if (!a) return NULL;
+  a->users = 1;
+  a->limit = limit < (double)PTRDIFF_MAX ? (size_t)limit : SIZE_MAX;
   return a;
 }
 
@@ -47,14 +51,20 @@ static void advise_huge(unsigned char *block, size_t bytes) {
   (void)madvise((void *)first, end - first, MADV_HUGEPAGE);
 }
 
+bool ep_alloc_limited(void) { return limited; }
+
 void *ep_alloc(ptrdiff_t count, size_t size) {
+  limited = false;
   if (count < 0 || (count > 0 && size > (PTRDIFF_MAX - HEAD) / (size_t)count)) return NULL;
   if (ep_alloc_fail_after >= 0 && ep_alloc_fail_after-- == 0) return NULL;
   const size_t bytes = (size_t)count * size;
+  ep_account *a = account();
+  const size_t held = atomic_load(&a->current);
+  limited = bytes > a->limit || held > a->limit - bytes;
+  if (limited) return NULL;
   unsigned char *block = calloc(1, bytes + HEAD);
   if (!block) return NULL;
   if (bytes >= HUGE_FROM) advise_huge(block, bytes);
-  ep_account *a = account();
   *(head *)(void *)block = (head){bytes, a};
   atomic_fetch_add(&a->users, 1);
   const size_t now = atomic_fetch_add(&a->current, bytes) + bytes;

@@ -3,6 +3,7 @@
 #include <cblas.h>
 #include <eigenpair/machine.h>
 #include <eigenpair/run.h>
+#include <math.h>
 #include <omp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -27,9 +28,16 @@ ep_precision ep_run_precision(const ep_run_config *config) {
   return strcmp(config->precision, "double") == 0 ? EP_DOUBLE : EP_SINGLE;
 }
 
+/* Of a cap, what program, libraries and the buffers of BLAS take is not for arrays: `elsewhere`. Caps below 40 MB are kept
+ * by the arrays alone: 20 MB of them and the rest is the least that the program is resident with. */
+static const double elsewhere = 20e6, least = 20e6;
+/* What small arrays may take beside those that were planned, out of `elsewhere`; past that an allocation is refused. */
+static const double slack = 2e6;
+
 double ep_run_memory(const ep_run_config *config) {
-  if (config->memory > 0) return config->memory;
-  return 0.5 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  const double half = 0.5 * (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
+  const double cap = config->memory > 0 ? config->memory : half;
+  return cap <= least ? cap : fmax(least, cap - elsewhere);
 }
 
 double ep_run_memory_left(const ep_run_config *config) {
@@ -53,8 +61,10 @@ ep_status ep_run_new(ep_run **out, const ep_run_config *config) {
   EP_TRY(ep_machine_check());
   EP_CHECK(openblas_get_parallel() == 2, EP_ERR_NUMERIC,
            "the BLAS found at start is not OpenBLAS with OpenMP (install libopenblas0-openmp)");
+  const ep_run_config usual = {.memory = 0};
   ep_run *run = calloc(1, sizeof *run);
-  if (run) run->account = ep_account_new();
+  if (run)
+    run->account = ep_account_new(slack + fmax(least, ep_run_memory(config ? config : &usual)));
   if (!run || !run->account) {
     free(run);
     return EP_FAIL(EP_ERR_NOMEM, "no memory for a run");

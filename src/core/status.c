@@ -1,6 +1,9 @@
+#include "core/mem.h"
+
 #include <eigenpair/status.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 static _Thread_local char message[1024];
 static _Thread_local char where[256];
@@ -37,5 +40,8 @@ void ep_fail(const char *file, int line, const char *func, const char *fmt, ...)
   va_start(args, fmt);
   vsnprintf(message, sizeof message, fmt, args);
   va_end(args);
+  if (ep_alloc_limited() && strstr(message, "no memory"))
+    snprintf(message + strlen(message), sizeof message - strlen(message),
+             ": --memory leaves no more");
   make_printable(message);
 }

@@ -58,6 +58,11 @@ ep_status ep_npy_map_create(ep_npy_map **out, const char *path, ep_precision pre
 
 void *ep_npy_map_data(ep_npy_map *m) { return m->base + m->head; }
 
+void ep_npy_map_rest(ep_npy_map *m) {
+  if (m && m->base)
+    (void)madvise(m->base, m->size, MADV_DONTNEED); /* shared pages: nothing is lost */
+}
+
 ep_status ep_npy_map_commit(ep_npy_map *m) {
   const int bad = ep_file_is_nothing(&m->file) ? 0 : msync(m->base, m->size, MS_SYNC);
   EP_CHECK(bad == 0, EP_ERR_IO, "%s: cannot be written: %s", m->file.path, strerror(errno));

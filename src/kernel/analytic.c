@@ -11,6 +11,8 @@
 
 enum { TILE = 512, LEAST_TILE = 64, WORTH_THREADS = 4096 /* entries */ };
 static const double tile_bytes = 16e6; /* of unit rows, where TILE rows would be more */
+static const double tile_share =
+    0.2; /* of the memory that is left, for unit rows and for the tile */
 /* a correlation this close to 1 or -1 comes from the difference of the points, not from their product */
 static const double close_gap = 1e-4;
 
@@ -285,7 +287,9 @@ static long tile_fill(const ep_mat *K, const tile *t, const model *m, const poin
 static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 static ptrdiff_t tile_rows(ptrdiff_t D, ptrdiff_t n) {
-  const double fit = tile_bytes / (sizeof(double) * (double)(D > 0 ? D : 1));
+  const double room = tile_share * fmax(0, ep_run_room()),
+               row = sizeof(double) * (double)(D > 0 ? D : 1);
+  const double fit = fmin(fmin(tile_bytes, room) / row, sqrt(room / sizeof(double)));
   return least(n, fit > TILE ? TILE : fit > LEAST_TILE ? (ptrdiff_t)fit : LEAST_TILE);
 }
 

@@ -357,6 +357,20 @@ static void add_pair(const ep_mat *K, kernel_work *w, features *x, features *y) 
 
 /* ---- all of it */
 
+/* The other half of a symmetric kernel, by tiles, so that one in a file is never in memory as a whole. */
+static ep_status mirror(const ep_mat *K, const kernel_work *w) {
+  enum { TILE = 128 };
+  const ptrdiff_t n = K->rows, entries = ep_layout_entries(w->layout, w->net->shape.outputs);
+  const ptrdiff_t z = w->layout == EP_FULL ? w->net->shape.outputs : 1;
+  for (ptrdiff_t y = 0; y < n; y += TILE)
+    for (ptrdiff_t x = 0; x <= y; x += TILE) {
+      const ptrdiff_t ys[2] = {y, smaller(n, y + TILE)}, xs[2] = {x, smaller(n, x + TILE)};
+      EP_PICK(K->prec, ep_ntk_mirror)(K, ys, xs, z, entries / z);
+      EP_TRY(ep_run_step("pairs of blocks", 1, 1));
+    }
+  return EP_OK;
+}
+
 static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
   const ptrdiff_t b = w->cost.block, entries = ep_layout_entries(w->layout, w->net->shape.outputs);
   const ep_mat *Y = w->Y ? w->Y : w->X;
@@ -376,11 +390,7 @@ static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
       add_pair(&part, w, &w->f[0], y);
     }
   }
-  if (!w->Y) {
-    const ptrdiff_t z = w->layout == EP_FULL ? w->net->shape.outputs : 1;
-    EP_PICK(K->prec, ep_ntk_mirror)(K, z, entries / z);
-  }
-  return EP_OK;
+  return w->Y ? EP_OK : mirror(K, w);
 }
 
 static ep_status compute(ep_work *work, kernel_work *w, const ep_mat *K) {

@@ -15,8 +15,9 @@ EP_REAL_FN(void, ep_ntk_add_one, const ep_mat *K, double c, const ep_mat *H, con
 /* K[x, y, e] += c H[x, y] for the entries e of a pair that belong to i = j */
 EP_REAL_FN(void, ep_ntk_add_last, const ep_mat *K, double c, const ep_mat *H, ptrdiff_t entries,
            ptrdiff_t step);
-/* K[y, x, j, i] = K[x, y, i, j] for y > x */
-EP_REAL_FN(void, ep_ntk_mirror, const ep_mat *K, ptrdiff_t rows, ptrdiff_t cols);
+/* K[y, x, j, i] = K[x, y, i, j] for y > x, ys[0] <= y < ys[1], xs[0] <= x < xs[1] */
+EP_REAL_FN(void, ep_ntk_mirror, const ep_mat *K, const ptrdiff_t ys[2], const ptrdiff_t xs[2],
+           ptrdiff_t rows, ptrdiff_t cols);
 /* F[x, i] = sum_{y, j} K[x, y, i, j] Y[y, j] */
 EP_REAL_FN(void, ep_ntk_full_apply, const ep_mat *F, const ep_mat *K, const ep_mat *Y);
 /* P[y, m] = s[m] S[y, m] */

@@ -53,11 +53,12 @@ void R(ep_ntk_add_last)(const ep_mat *K, double c, const ep_mat *H, ptrdiff_t en
 }
 
 /* rows = cols = z for the full layout; 1 x entries otherwise, where nothing is transposed */
-void R(ep_ntk_mirror)(const ep_mat *K, ptrdiff_t rows, ptrdiff_t cols) {
-  const ptrdiff_t n = K->rows, entries = rows * cols;
+void R(ep_ntk_mirror)(const ep_mat *K, const ptrdiff_t ys[2], const ptrdiff_t xs[2], ptrdiff_t rows,
+                      ptrdiff_t cols) {
+  const ptrdiff_t entries = rows * cols;
 #pragma omp parallel for schedule(dynamic, 8) if (ep_worth_entries(K))
-  for (ptrdiff_t y = 1; y < n; y++)
-    for (ptrdiff_t x = 0; x < y; x++) {
+  for (ptrdiff_t y = ys[0]; y < ys[1]; y++)
+    for (ptrdiff_t x = xs[0]; x < xs[1] && x < y; x++) {
       const real *from = at(K, x, y * entries);
       real *to = at(K, y, x * entries);
       for (ptrdiff_t i = 0; i < rows; i++)

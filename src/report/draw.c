@@ -4,6 +4,7 @@
 #include "core/file.h"
 
 #include <eigenpair/matrix.h>
+#include <eigenpair/run.h>
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
@@ -19,6 +20,10 @@ EP_EMBED(ep_report_render, EP_RENDER);
 #else
 static const char ep_report_render[] = "";
 #endif
+
+/* What node and rsvg-convert are resident with, 90 and 40 MB, and some more. Where --memory does not leave that, figures are
+ * not drawn, as where there is no node; the page has them all. */
+static const double drawing_bytes = 150e6;
 
 /* node with its standard error in `to`; -1: it is not there */
 static pid_t start(const char *const argv[], int to) {
@@ -84,8 +89,14 @@ static ep_status open_drawings(ep_file *files, size_t *count, const char *folder
 
 static ep_status draw(ep_file *files, const char **argv, size_t *count, const char *page,
                       const char *folder, const json_t *document) {
-  const char *const first[] = {
-      "node", "--input-type=module", "-e", (const char *)ep_report_render, "--", page};
+  const char *const first[] = {"node",
+                               "--optimize-for-size",
+                               "--max-semi-space-size=1",
+                               "--input-type=module",
+                               "-e",
+                               (const char *)ep_report_render,
+                               "--",
+                               page};
   struct stat info;
   bool there;
   memcpy(argv, first, sizeof first);
@@ -106,9 +117,9 @@ ep_status ep_report_draw(const char *page, const char *folder, const json_t *doc
   const char **argv;
   json_array_foreach(json_object_get(document, "sections"), i, s) most +=
       2 * json_array_size(json_object_get(s, "figures"));
-  if (most == 0) return EP_OK;
+  if (most == 0 || ep_run_room() < drawing_bytes) return EP_OK;
   ep_status st = ep_work_get(&work, &files, (ptrdiff_t)most, sizeof *files);
-  if (!st) st = ep_work_get(&work, &argv, (ptrdiff_t)most + 8, sizeof *argv);
+  if (!st) st = ep_work_get(&work, &argv, (ptrdiff_t)most + 12, sizeof *argv);
   if (!st) st = draw(files, argv, &count, page, folder, document);
   for (i = 0; i < count; i++) ep_file_discard(&files[i]);
   ep_work_free(&work);
