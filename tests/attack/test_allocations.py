@@ -2,14 +2,12 @@
 memory says so. Defect 6. A sample of the n by default; EP_ATTACK=long takes all."""
 import json
 import os
-import subprocess
 
-import numpy as np
 import pytest
 
+from conftest import LONG, contents, environment, run, settled
+
 FAILING = os.environ.get("EP_FAILING_MALLOC", "")
-LONG = os.environ.get("EP_ATTACK") == "long"
-PROGRAM = os.environ["EIGENPAIR"]
 pytestmark = pytest.mark.skipif(not os.path.exists(FAILING), reason="no library that fails allocations")
 
 COMMANDS = {
@@ -23,54 +21,40 @@ COMMANDS = {
     "ntk": ["ntk", "--data", "x.npy", "--kernel", "analytic", "--out", "K.npy", "--json"],
     "dynamics": ["dynamics", "--matrix", "C.npy", "--outputs", 2, "--time", 1, "--out", "q.npy", "--json"],
     "optima": ["optima", "--data", "x.npy", "--starts", 3, "--out", "o.npy", "--json"],
+    "neighbours": ["neighbours", "--embedding", "x.npy", "-k", 3, "--out", "n.npy", "--json"],
+    "version": ["version", "--json"],
     "pca": ["fit", "--data", "x.npy", "--method", "pca", "--width", 16, "--outputs", 2, "--out", "f.npz", "--json"],
     "gd": ["fit", "--data", "x.npy", "--epochs", 2, "--width", 16, "--outputs", 2, "--out", "f.npz", "--json"],
 }
 MODULES = {"own and jansson": "", "libzip": "libzip"}  # library and JSON allocate in the program itself
-FREE = ("second", "peak", "memory", "time")  # what differs between two runs
-
-
-def settled(value):
-    if isinstance(value, dict):
-        return {k: settled(v) for k, v in value.items() if not any(f in k for f in FREE)}
-    return [settled(v) for v in value] if isinstance(value, list) else value
 
 
 @pytest.fixture
-def attack(tmp_path):
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(24, 4))
-    np.save(tmp_path / "x.npy", X)
-    np.save(tmp_path / "y.npy", np.arange(24) % 3)
-    np.save(tmp_path / "C.npy", X.T @ X / 24)
-    np.savez_compressed(tmp_path / "x.npz", X=X)
-    np.savez(tmp_path / "m.npz", V=rng.normal(size=(8, 4)), W=rng.normal(size=(8, 2)), config="{}")
-    before = {p.name for p in tmp_path.iterdir()}
+def attack(inputs):
+    before = {p.name for p in inputs.iterdir()}
 
-    def run(args, module, n):
-        env = dict(os.environ, LD_PRELOAD=FAILING, EP_FAIL_AT=str(n), EP_FAIL_IN=module, EP_FAIL_LOG=str(tmp_path / "count"),
-                   OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", LC_ALL="C")
-        done = subprocess.run([PROGRAM, *map(str, args)], cwd=tmp_path, env=env, capture_output=True, text=True, timeout=120)
-        seen = int((tmp_path / "count").read_text())
-        (tmp_path / "count").unlink()
-        files = {p.name: p.read_bytes() for p in tmp_path.iterdir() if p.name not in before}
-        for name in files:
-            (tmp_path / name).unlink()
-        texts = {k: settled(json.loads(v)) if k.endswith(".json") else v for k, v in files.items()}
-        return done, seen, texts
+    def one(args, module, n):
+        env = environment(LD_PRELOAD=FAILING, EP_FAIL_AT=n, EP_FAIL_IN=module, EP_FAIL_LOG=inputs / "count")
+        done = run(args, inputs, env, timeout=120)
+        seen = int((inputs / "count").read_text())
+        (inputs / "count").unlink()
+        made = contents(inputs, before)
+        for name in made:
+            (inputs / name).unlink()
+        return done, seen, made
 
-    return run
+    return one
 
 
 @pytest.mark.parametrize("module", MODULES)
 @pytest.mark.parametrize("command", COMMANDS)
-def test_failed_allocation(attack, command, module):
+def test_failed_allocation(attack, tally, command, module):
     """Defect 6: a failed allocation is either made good or ends with status 1 and one line that says so."""
     good, count, files = attack(COMMANDS[command], MODULES[module], 0)
     assert good.returncode == 0, good.stderr
     want = settled(json.loads(good.stdout))
-    step = 1 if LONG else max(1, count // 12)
-    for n in range(1, count + 1, step):
+    which = range(1, count + 1, 1 if LONG else max(1, count // 12))
+    for n in which:
         done, _, made = attack(COMMANDS[command], MODULES[module], n)
         where = f"{command}, {module}, allocation {n} of {count}: "
         if done.returncode == 0:
@@ -80,3 +64,4 @@ def test_failed_allocation(attack, command, module):
             assert done.returncode == 1, where + f"{done.returncode} {done.stderr}"
             assert done.stderr.count("\n") == 1 and "memory" in done.stderr, where + done.stderr
             assert not [f for f in made if f.endswith(".tmp")], where + "a temporary file stayed"
+    tally("failed allocations", len(which))

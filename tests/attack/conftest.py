@@ -1,0 +1,64 @@
+"""What every attack needs: the program, small inputs, counts for the table of docs/reliability.md."""
+import json
+import os
+import subprocess
+
+import numpy as np
+import pytest
+
+PROGRAM = os.environ["EIGENPAIR"]
+LONG = os.environ.get("EP_ATTACK") == "long"
+FREE = ("second", "peak", "memory", "time", "rate")  # what differs between two runs
+
+
+def settled(value):
+    """A result without what differs between two runs."""
+    if isinstance(value, dict):
+        return {k: settled(v) for k, v in value.items() if not any(f in k for f in FREE)}
+    return [settled(v) for v in value] if isinstance(value, list) else value
+
+
+def environment(**more):
+    env = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive", LC_ALL="C")
+    env.update({k: str(v) for k, v in more.items()})
+    return env
+
+
+def start(args, folder, env=None, **more):
+    return subprocess.Popen([PROGRAM, *map(str, args)], cwd=folder, env=env or environment(), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **more)
+
+
+def run(args, folder, env=None, timeout=300, **more):
+    return subprocess.run([PROGRAM, *map(str, args)], cwd=folder, env=env or environment(), stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, timeout=timeout, **more)
+
+
+def contents(folder, leave_out=()):
+    """Name -> bytes of all files below a folder; of JSON its values."""
+    files = {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {k: settled(json.loads(v)) if k.endswith(".json") else v for k, v in files.items() if k not in leave_out}
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    """x, y, C .npy, x, m .npz and t.csv -> the folder."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(24, 4))
+    np.save(tmp_path / "x.npy", X)
+    np.save(tmp_path / "y.npy", np.arange(24) % 3)
+    np.save(tmp_path / "C.npy", X.T @ X / 24)
+    np.savez_compressed(tmp_path / "x.npz", X=X)
+    np.savez(tmp_path / "m.npz", V=rng.normal(size=(8, 4)), W=rng.normal(size=(8, 2)), config="{}")
+    np.savetxt(tmp_path / "t.csv", X, delimiter=",")
+    return tmp_path
+
+
+@pytest.fixture
+def tally(record_property):
+    """tally("runs", 12): the numbers of an attack, for the table."""
+    return lambda name, number: record_property(name, number)
+
+
+def has_command(name):
+    return subprocess.run([PROGRAM, "help", name], capture_output=True).returncode == 0
