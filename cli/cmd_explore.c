@@ -132,7 +132,7 @@ static json_t *header(char *line) {
 
 static ep_status column_titles(json_t **out, const char *path, const char *what, ptrdiff_t count) {
   char line[4096] = "";
-  FILE *f = fopen(path, "r");
+  FILE *f = ep_file_stream(path);
   if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
   if (f) fclose(f);
   if (line[0] == '\x93' || strncmp(line, "PK", 2) == 0) line[0] = '\0'; /* .npy, .npz */

@@ -4,11 +4,13 @@
 
 #include <eigenpair/run.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 enum { CHUNK = 1 << 24 }; /* read or unpacked between two looks at whether to stop */
@@ -18,6 +20,13 @@ ep_status ep_file_room(double bytes, const char *name) {
            "%s: takes %.3g bytes in memory, more than --memory leaves (%.3g)", name, bytes,
            fmax(0, ep_run_room()));
   return EP_OK;
+}
+
+FILE *ep_file_stream(const char *path) {
+  const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  FILE *in = fd < 0 ? NULL : fdopen(fd, "rb");
+  if (fd >= 0 && !in) close(fd);
+  return in;
 }
 
 static ep_status read_stream(unsigned char *data, size_t size, FILE *in, const char *path) {
@@ -105,7 +114,7 @@ ep_status ep_gunzip(unsigned char **out, size_t *out_size, const unsigned char *
 
 ep_status ep_file_read(unsigned char **data, size_t *size, const char *path) {
   *data = NULL;
-  FILE *in = fopen(path, "rb");
+  FILE *in = ep_file_stream(path);
   EP_CHECK(in, EP_ERR_INPUT, "%s: %s", path, strerror(errno));
   ep_status st = read_raw(data, size, path, in);
   fclose(in);

@@ -11,6 +11,9 @@ ep_status ep_file_read(unsigned char **data, size_t *size, const char *path);
 ep_status ep_gunzip(unsigned char **out, size_t *out_size, const unsigned char *data, size_t size,
                     const char *name);
 
+/* A file open to read; nobody waits for the other end of a fifo. NULL: errno says why. */
+FILE *ep_file_stream(const char *path);
+
 /* So many bytes of a file, unpacked or not, are within what --memory leaves; asked before they are allocated. */
 ep_status ep_file_room(double bytes, const char *name);
 

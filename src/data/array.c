@@ -131,7 +131,7 @@ static ep_status read_member(ep_array *a, const char *file, const char *member) 
 
 static bool file_is_zip(const char *path) {
   unsigned char start[4];
-  FILE *in = fopen(path, "rb");
+  FILE *in = ep_file_stream(path);
   if (!in) return false; /* ep_file_read tells why */
   const size_t n = fread(start, 1, sizeof start, in);
   fclose(in);

@@ -66,6 +66,8 @@ void ep_npz_close(ep_npz *z) {
 static ep_status open_file(ep_npz *z, const char *path) {
   struct stat info;
   int code;
+  EP_CHECK(stat(path, &info) != 0 || S_ISREG(info.st_mode), EP_ERR_INPUT, "%s: not a regular file",
+           path);
   errno = 0;
   z->zip = zip_open(path, ZIP_RDONLY, &code);
   if (!z->zip) {

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <float.h>
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -88,7 +89,7 @@ static ep_status open_npy(part *p, bool *stays) {
   enum { HEAD = 70000 };
   struct stat info;
   *stays = false;
-  const int file = open(p->name, O_RDONLY | O_CLOEXEC);
+  const int file = open(p->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   EP_CHECK(file >= 0 || errno != EMFILE, EP_ERR_IO,
            "%s: too many files are open at once; raise the limit (ulimit -n)", p->name);
   if (file < 0) return EP_OK; /* whoever reads it tells why */
@@ -273,7 +274,7 @@ static ep_status complain(const ep_mat *row_in_double, const ep_rows *r, ptrdiff
   EP_CHECK(what != NOT_READ, EP_ERR_IO, "%s: row %td cannot be read: %s", p->name, place + 1,
            errno ? strerror(errno) : "the file was cut short");
   read_row(row_in_double, 0, r, row, bytes);
-  const double most = prec == EP_SINGLE ? 3.4028234663852886e38 : INFINITY;
+  const double most = prec == EP_SINGLE ? FLT_MAX : DBL_MAX;
   while (j + 1 < row_in_double->cols && fabs(*ep_d(row_in_double, 0, j)) <= most) j++;
   return ep_array_not_finite(p->name, place, j, *ep_d(row_in_double, 0, j), prec);
 }

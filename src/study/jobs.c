@@ -16,7 +16,12 @@ ep_status ep_jobs_fingerprint(char name[40], const json_t *settings) {
   return EP_OK;
 }
 
-json_t *ep_jobs_read(const char *path) { return json_load_file(path, 0, NULL); }
+json_t *ep_jobs_read(const char *path) {
+  FILE *in = ep_file_stream(path);
+  json_t *job = in ? json_loadf(in, 0, NULL) : NULL;
+  if (in) fclose(in);
+  return job;
+}
 
 ep_status ep_jobs_write(const char *path, const json_t *job) {
   char *text = json_dumps(job, JSON_REAL_PRECISION(17));
