@@ -4,7 +4,7 @@ EP    = build/release/eigenpair
 
 .PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python test-python-peers bench bench-peers \
         bench-quality format check-format \
-        check-layers check fuzz docs clean
+        check-layers check fuzz fuzz-long attack analyse docs clean
 
 all: build
 
@@ -22,7 +22,9 @@ help:
 	@echo "make test-mpi      the build for mpirun, on 1 to 4 ranks"
 	@echo "make test-tsan     several runs in one process under ThreadSanitizer"
 	@echo "make coverage      lines executed by the tests"
-	@echo "make fuzz          a minute of fuzzing for each parser"
+	@echo "make fuzz          a minute of fuzzing for each reader (SECONDS_EACH=60); fuzz-long: an hour in all"
+	@echo "make attack        failed allocations, kills, torn writes, full disks, caps, corner cases (SHORT=--short: minutes)"
+	@echo "make analyse       gcc -fanalyzer and clang-tidy on core, data and cli"
 	@echo "make docs          runs every claim of the papers, writes docs/findings.md and docs/reproduce"
 
 setup:
@@ -118,7 +120,18 @@ check: check-format check-layers
 
 fuzz: setup
 	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS) -- --no-print-directory --quiet
-	@tools/fuzz.sh
+	@JOBS=$(JOBS) tools/fuzz.sh
+
+# 16 readers, as many at a time as there are cores
+fuzz-long:
+	@$(MAKE) fuzz SECONDS_EACH=$$((3600 * $(JOBS) / 16))
+
+# all places and 100 kills each, under an hour on two cores; then docs/reliability.md
+attack: build
+	@tools/attack.py build/release $(or $(SHORT),--write)
+
+analyse: build
+	@tools/analyse.py build/release
 
 clean:
 	@rm -rf build

@@ -226,7 +226,8 @@ static ep_status read_trains(learn_work *w, const setup_learn *s) {
   }
   const double steps[] = {1, 2, 5};
   for (int i = 0; !s->learn.train && !s->learn.trains[0] && i < 9; i++) {
-    const double n = steps[i % 3] * pow(10, 1 + i / 3);
+    const int decade = 1 + i / 3;
+    const double n = steps[i % 3] * pow(10, decade);
     if (n < most) EP_TRY(add_train(w, n));
   }
   if (!s->learn.train && !s->learn.trains[0]) EP_TRY(add_train(w, most));

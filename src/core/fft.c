@@ -54,8 +54,12 @@ static ep_status bluestein(ep_work *work, double *re, double *im, ptrdiff_t n) {
   while (m < 2 * n - 1) m *= 2;
   double *c, *s, *wr, *wi, *ar, *ai, *br, *bi;
   EP_TRY(circle_table(work, &c, &s, m));
-  double **const room[] = {&wr, &wi, &ar, &ai, &br, &bi};
-  for (int i = 0; i < 6; i++) EP_TRY(ep_work_get(work, room[i], i < 2 ? n : m, sizeof **room[i]));
+  EP_TRY(ep_work_get(work, &wr, n, sizeof *wr));
+  EP_TRY(ep_work_get(work, &wi, n, sizeof *wi));
+  EP_TRY(ep_work_get(work, &ar, m, sizeof *ar));
+  EP_TRY(ep_work_get(work, &ai, m, sizeof *ai));
+  EP_TRY(ep_work_get(work, &br, m, sizeof *br));
+  EP_TRY(ep_work_get(work, &bi, m, sizeof *bi));
   for (ptrdiff_t j = 0; j < n; j++) { /* j^2 mod 2n, so that the angle keeps its digits */
     const double angle = pi * (double)(((long long)j * j) % (2 * (long long)n)) / (double)n;
     wr[j] = cos(angle), wi[j] = -sin(angle);

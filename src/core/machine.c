@@ -1,6 +1,10 @@
+#define _GNU_SOURCE /* dl_iterate_phdr */
 #include "core/real.h"
 
 #include <eigenpair/machine.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +57,40 @@ ep_status ep_machine_check(void) {
   EP_CHECK(!refused[0], EP_ERR_ARG, "EP_KERNELS is '%s'; on this processor it can be %s", refused,
            list);
   return EP_OK;
+}
+
+/* The note that the linker leaves in the object this function is in (NT_GNU_BUILD_ID), as hexadecimal digits. */
+static int find_build(struct dl_phdr_info *object, size_t size, void *user) {
+  const uintptr_t here = (uintptr_t)&find_build;
+  bool ours = false;
+  (void)size;
+  for (int i = 0; i < object->dlpi_phnum; i++) {
+    const ElfW(Phdr) *h = &object->dlpi_phdr[i];
+    const uintptr_t first = object->dlpi_addr + h->p_vaddr;
+    ours = ours || (h->p_type == PT_LOAD && here >= first && here - first < h->p_memsz);
+  }
+  for (int i = 0; ours && i < object->dlpi_phnum; i++) {
+    const ElfW(Phdr) *h = &object->dlpi_phdr[i];
+    const unsigned char *p = (const unsigned char *)(object->dlpi_addr + h->p_vaddr);
+    for (size_t at = 0; h->p_type == PT_NOTE && at + sizeof(ElfW(Nhdr)) < h->p_memsz;) {
+      const ElfW(Nhdr) *note = (const void *)(p + at);
+      const size_t name = at + sizeof *note, value = name + (note->n_namesz + 3) / 4 * 4;
+      for (size_t k = 0; note->n_type == NT_GNU_BUILD_ID && k < note->n_descsz && k < 20; k++)
+        snprintf((char *)user + 2 * k, 3, "%02x", p[value + k]);
+      at = value + (note->n_descsz + 3) / 4 * 4;
+    }
+  }
+  return ours;
+}
+
+const char *ep_machine_build(void) {
+  static char id[48];
+  if (!id[0]) {
+    char found[48] = "";
+    dl_iterate_phdr(find_build, found);
+    memcpy(id, found[0] ? found : "unknown", found[0] ? sizeof found : 8);
+  }
+  return id;
 }
 
 const char *ep_machine_processor(void) {

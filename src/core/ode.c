@@ -1,8 +1,11 @@
 /* The only door to SUNDIALS. */
+#include "core/mem.h"
+
 #include <arkode/arkode_arkstep.h>
 #include <eigenpair/ode.h>
 #include <math.h>
 #include <nvector/nvector_serial.h>
+#include <stdint.h>
 #include <sunlinsol/sunlinsol_spgmr.h>
 
 typedef struct {
@@ -72,11 +75,24 @@ static ep_status integrate(ep_ode_info *info, SUNContext context, N_Vector y, pr
   return st;
 }
 
+/* SUNDIALS does not survive an allocation of its own that fails. So what it will take (stages, differences, Krylov vectors)
+ * is asked for once, within the cap, and given back: afterwards it is there. */
+static ep_status reserve(ptrdiff_t n, bool stiff) {
+  enum { VECTORS = 24, KRYLOV_VECTORS = 50, REST = 1 << 20 };
+  const ptrdiff_t vectors = stiff ? VECTORS + KRYLOV_VECTORS : VECTORS;
+  void *room =
+      n < PTRDIFF_MAX / 1000 ? ep_alloc(vectors * n * (ptrdiff_t)sizeof(double) + REST, 1) : NULL;
+  EP_CHECK(room, EP_ERR_NOMEM, "no memory for an integrator of %td numbers", n);
+  ep_release(room);
+  return EP_OK;
+}
+
 static ep_status flow(ep_ode_info *info, double *y, ptrdiff_t n, ep_ode_rhs *f, void *user,
                       const interval *i) {
   SUNContext context;
   problem p = {.f = f, .user = user};
   *info = (ep_ode_info){.t = i->t0};
+  EP_TRY(reserve(n, i->stiff));
   EP_CHECK(SUNContext_Create(NULL, &context) == 0, EP_ERR_NOMEM, "no memory for an integrator");
   N_Vector v = N_VMake_Serial(n, y, context);
   const ep_status st =

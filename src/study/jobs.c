@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 
+#include <eigenpair/machine.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +12,9 @@
 ep_status ep_jobs_fingerprint(char name[40], const json_t *settings) {
   char *text = json_dumps(settings, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings");
-  snprintf(name, 40, "%016llx", (unsigned long long)ep_hash(EP_HASH_START, text, strlen(text)));
+  const char *build = ep_machine_build(); /* another build may have other numbers */
+  const uint64_t h = ep_hash(ep_hash(EP_HASH_START, build, strlen(build)), text, strlen(text));
+  snprintf(name, 40, "%016llx", (unsigned long long)h);
   free(text);
   return EP_OK;
 }

@@ -4,7 +4,7 @@
 #include <eigenpair/json.h>
 #include <eigenpair/method.h>
 
-/* Hash of the settings, as text. */
+/* Hash of the settings and of this build, as text. */
 ep_status ep_jobs_fingerprint(char name[40], const json_t *settings);
 json_t *ep_jobs_read(const char *path); /* NULL: not there, or not whole */
 ep_status ep_jobs_write(const char *path, const json_t *job);

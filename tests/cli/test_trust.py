@@ -457,6 +457,36 @@ def test_job_files_that_are_none(good, tmp_path, content):
     assert all(set(a["methods"]) == set(b["methods"]) for a, b in zip(again["jobs"], first["jobs"]))
 
 
+# ---- 3: results of other data
+
+def test_compare_sees_that_the_data_changed(good, save, rng):
+    """Defect 3: the same command after the file changed gives the numbers of the new data."""
+    args = ["compare", "--data", "x.npy", "--widths", "10", "--runs", 1, "--epochs", 2, "--outputs", 2, "--methods", "gd,pca", "--json"]
+    losses = lambda out: [m["loss"] for j in json.loads(good(*args, "--out", out, timeout=300))["jobs"] for m in j["methods"].values()]
+    save(x=rng.normal(size=(30, 4)))
+    first = losses("c")
+    assert losses("c") == first  # kept
+    save(x=rng.normal(size=(30, 4)))
+    second = losses("c")
+    assert second != first and second == losses("fresh")
+
+
+def test_jobs_are_named_by_the_build(good, save, rng, tmp_path):
+    """Defect 3: two builds do not share results: the name of a job has the linker's build id in it."""
+    program = pathlib.Path(os.environ["EIGENPAIR"]).read_bytes()
+    save(x=rng.normal(size=(30, 4)))
+    args = ["compare", "--data", "x.npy", "--widths", "10", "--runs", 1, "--epochs", 2, "--outputs", 2, "--methods", "gd", "--out", "c"]
+    good(*args, timeout=300)
+    note = program.find(b"\x04\0\0\0\x14\0\0\0\x03\0\0\0GNU\0")
+    assert note > 0
+    other = tmp_path / "other"
+    other.write_bytes(program[:note + 16] + bytes(b ^ 1 for b in program[note + 16:note + 36]) + program[note + 36:])
+    other.chmod(0o755)
+    jobs = set((tmp_path / "c/jobs").iterdir())
+    subprocess.run([str(other), *map(str, args)], cwd=tmp_path, check=True, stdout=subprocess.DEVNULL)
+    assert len(set((tmp_path / "c/jobs").iterdir())) == 2 * len(jobs)
+
+
 # ---- 8: data that are not scaled
 
 def test_linear_model_of_large_data(good, save, rng, tmp_path):
@@ -486,3 +516,26 @@ def test_small_address_space(ep, kilobytes, args):
     code, out, err = ep(*args, preexec_fn=limit, timeout=60)
     assert code == 0 or (code in (1, 127) and err.count("\n") == 1 and "memory" in err), (code, err)
     assert code == 0 or kilobytes < 1_000_000 or os.cpu_count() > 2
+
+
+# ---- 15: memory that ends within a library
+
+def test_memory_ends_in_the_integrator(ep, save, rng):
+    """Defect 15: SUNDIALS would crash where its allocations fail; what it needs is asked for first. The address space ends at
+    one place after another, just below where the program has enough."""
+    X = rng.normal(size=(400, 400))
+    save(C=X @ X.T / 400)
+    env = dict(os.environ, OMP_NUM_THREADS="1", OMP_WAIT_POLICY="passive")
+
+    def end(megabytes):
+        limit = lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20,) * 2)
+        code, _, err = ep("dynamics", "--matrix", "C.npy", "--outputs", 400, "--time", "1e-9", "--out", "q.npy", preexec_fn=limit,
+                          timeout=120, env=env)
+        assert code in (0, 1, 127) and (code == 0 or err.count("\n") == 1), (megabytes, code, err)
+        return code
+
+    low, high = 100, 3000
+    while high - low > 4:
+        middle = (low + high) // 2
+        low, high = (low, middle) if end(middle) == 0 else (middle, high)
+    assert [end(m) for m in range(high - 40, high - 4, 4)] == [1] * 9

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Writes the seeds of the fuzz targets to corpus/<target>/, a few small files each."""
 import base64
+import gzip
 import io
 import json
 import pathlib
@@ -131,3 +132,59 @@ for end in "", ".1":
 members = {f"{name}.npy": npy(a) for name, a in members.items()}
 put("sums", "whitened", npz(members, zipfile.ZIP_STORED))
 put("sums", "packed", npz(members, zipfile.ZIP_DEFLATED))
+
+put("gzip", "text", gzip.compress(b"1,2\n3,4\n", mtime=0))
+put("gzip", "two", gzip.compress(b"one", mtime=0) + gzip.compress(b"two" * 100, mtime=0))
+put("gzip", "stored", gzip.compress(bytes(range(64)), compresslevel=0, mtime=0))
+put("gzip", "cut", gzip.compress(b"1,2\n3,4\n" * 50, mtime=0)[:-9])
+
+# ---- descriptions of archives (archive.h), from the models of 0.1.0
+
+NAMES = ["config", "V", "W", "V1", "V2", "X", "Y", "Y0", "dV", "dW", "F", "theta", "dV1", "b", "offset", "filters", "c", "b1"]
+STATE = ["theta", "history", "state", "config"]
+KEPT = ("terms", "unit", "normalise", "cosine", "activation", "depth", "features", "method", "kernel", "delta", "loss")
+
+
+def member(names, name, kind, rows, cols, data):
+    return bytes([names.index(name), kind, rows, cols]) + struct.pack("<H", len(data)) + data
+
+
+def array(names, name, a):
+    a = np.atleast_1d(a)
+    kind = {"f4": 0, "f8": 1, "u1": 2}[a.dtype.str[1:]] + (128 if a.ndim == 1 else 0)
+    return member(names, name, kind, a.shape[0], a.shape[1] if a.ndim == 2 else 0, a.tobytes()[:512])
+
+
+FIXTURES = HERE.parents[1] / "fixtures/v0.1.0"
+for path in sorted(FIXTURES.glob("*.npz")):
+    with np.load(path) as z:
+        config = z["config"].item()
+        if all(n in NAMES for n in z.files) and all(max(z[n].shape, default=0) < 256 for n in z.files):
+            text = json.dumps({k: v for k, v in json.loads(config).items() if k in KEPT}).encode()
+            put("model", path.stem, member(NAMES, "config", 3, 0, 0, text) +
+                b"".join(array(NAMES, n, z[n]) for n in z.files if n != "config"))
+        if path.stem == "gd":
+            settings = json.loads(config)
+put("model", "by_hand", array(NAMES, "V", np.ones((3, 4), "f4")) + array(NAMES, "W", np.ones((3, 2), "f4")))
+state = array(STATE, "theta", np.ones((1, 8), "f4")) + array(STATE, "history", np.ones((1, 2))) + array(STATE, "state", np.ones((1, 4)))
+put("checkpoint", "even", state + bytes(len(state) % 2))
+put("checkpoint", "odd", state + member(STATE, "config", 3, 0, 0, b"{}") + bytes((len(state) + 1) % 2))
+
+put("config", "gd", json.dumps(settings).encode())
+put("config", "empty", b"{}")
+put("config", "types", b'{"width": "10", "rate": 1, "data": 5, "precision": null, "memory": -1, "seed": 1e300}')
+put("options", "gd", "".join(f"{k} {v}\n" for k, v in settings.items()).encode())
+put("options", "limits", b"width 10000001\nmemory 4G\nmemory 1e400\nseed 0x10\nrate nan\nactivation leaky:0.5\nloss softmax\n")
+put("jobs", "small", json.dumps({"width": 100, "seed": 0, "spectrum": [0.5, 0.25], "methods": {
+    m: {"loss": -0.5, "status": "done", "epochs": 3, "seconds": 0.1, "memory": 1e6, "accuracy": 0.5}
+    for m in ("gd", "kernel", "pca", "grassmann")}}).encode())
+put("jobs", "empty", b'{"width": 1, "seed": 0, "methods": {"gd": {}}}')
+sample = json.loads((HERE.parents[1] / "page/sample.json").read_text())
+for section in sample["sections"]:
+    for figure in section.get("figures", []):
+        for series in figure["series"]:
+            for k in ("x", "y", "low", "high", "label"):
+                if k in series:
+                    series[k] = series[k][:3]
+put("document", "sample", json.dumps(sample).encode())
+put("document", "least", b'{"title": "t", "sections": [], "result": {}}')

@@ -9,7 +9,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
 static volatile double sink; /* the sum of all values: without a use clang leaves the call out */
 
-static void use(ep_array *a) {
+static inline void use(ep_array *a) {
   double sum = 0;
   const ptrdiff_t n = ep_array_count(a);
   for (ptrdiff_t i = 0; i < n; i++) sum += ep_array_value(a, i);
