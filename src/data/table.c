@@ -547,7 +547,7 @@ static bool has_names(const json_t *plan) {
 static bool may_be_table(const char *path) {
   unsigned char start[4096];
   const size_t length = strlen(path);
-  FILE *in = fopen(path, "rb");
+  FILE *in = ep_file_stream(path);
   if (!in) return false; /* whoever reads it tells why */
   const size_t n = fread(start, 1, sizeof start, in);
   fclose(in);
