@@ -34,13 +34,14 @@ const ep_statement ep_statements_tangent[] = {
     {"Eq. 12 (R_0)", "tangent-bounds", NULL, "R_0 = |f_0(X) - Y| of the run."},
     {"Eq. 13 to 15", "tangent-bounds", NULL, "Their outcome, eq. 57, at every step."},
     {"Eq. 16 to 19 (flow)", "tangent-bounds", NULL,
-     "The bound of eq. 120 is met within a few percent."},
+     "The bound of eq. 120 holds; what is measured is half to four fifths of it."},
     {"Eq. 20 and 21 (new points)", "tangent-lee", NULL, "Distances are taken at new points."},
     {"Eq. 22 as printed", "tangent-bounds", "fail",
      "f(theta_t) stands where f(theta_0) belongs: as printed f_lin does not come near the "
      "network."},
     {"Eq. 23 to 30 (the review's descent)", "tangent-bounds", NULL,
-     "Holds at every step with the terms that eq. 24 leaves out; four orders of magnitude loose."},
+     "Holds at every step with the terms that eq. 24 leaves out; about five orders of magnitude "
+     "loose."},
     /* section 4 */
     {"Lemma 4.1", "tangent-nofreelunch", NULL,
      "By eq. 40 an identity; central differences in the tests."},
@@ -116,7 +117,7 @@ const ep_statement ep_statements_tangent[] = {
     {"Eq. 93 to 99", "tangent-bounds", NULL, "The steps to eq. 59."},
     {"Eq. 100 to 110", "tangent-bounds", NULL, "As eq. 22 to 30; eq. 101 has the slip of eq. 22."},
     {"Eq. 111 to 121 (Gronwall)", "tangent-bounds", NULL,
-     "Integrals along the path; the bound is tight where the kernel moves little."},
+     "Integrals along the path; the bound comes closest where the kernel moves little."},
     /* appendix C */
     {"Eq. 122 to 128", NTK, "defined",
      "A step on one point; eq. 127 has lost the 2 of eq. 125, the gradient of a squared loss "

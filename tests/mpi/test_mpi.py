@@ -151,7 +151,7 @@ def test_threads_that_are_not_bound(tmp_path):
 
 
 def test_a_rank_that_fails_ends_all(tmp_path):
-    """One node's disk is full, or its data are not there: rank 1 alone runs in a folder without them."""
+    """The data are not there on one node: rank 1 alone runs in a folder without them."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
     (tmp_path / "other").mkdir()
     script = tmp_path / "rank.sh"
