@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static bool given(int argc, char **argv, const char *field) {
   char name[64], flag[72];
@@ -58,7 +59,7 @@ static ep_status take(const ep_option *table, void *config, const json_t *from, 
 ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int argc, char **argv) {
   ep_npz *file;
   char *text = NULL;
-  if (!net->init[0]) return EP_OK;
+  if (!net->init[0] || access(net->init, R_OK) != 0) return EP_OK; /* who reads it will say so */
   EP_TRY(check_shape(net, argc, argv));
   EP_TRY(ep_npz_open(&file, net->init));
   ep_status st = ep_npz_has(file, "config") ? ep_npz_get_text(&text, file, "config") : EP_OK;

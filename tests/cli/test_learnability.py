@@ -159,7 +159,7 @@ def test_labels_of_data(learn, good):
     errors = [c["predicted_unseen_mse"] for c in r["curve"]]
     assert errors == sorted(errors, reverse=True)
     assert r["measured"]["accuracy"] > 0.75 and "labels right" in r["answer"]
-    assert {f["name"] for f in r["figures"]} == {"learning-curve", "learnability"}
+    assert {f["name"] for f in r["figures"]} == {"accuracy", "learning-curve", "learnability"}
     text = good("learnability", "--data", "digits", "--samples", 200, "--measure", 2)
     assert re.search(r"^From \d+ points the kernel learns .* of the labels", text, re.M)
 
@@ -229,7 +229,7 @@ BAD = {
     "circle too large for memory": (["--data", "circle:10000000", "--train", 2, "--memory", "100M"], "--memory"),
     "labels of another size": (["--kernel-matrix", "K.npy", "--labels", "y.npy", "--train", 2], "labels"),
     "missing folder": (["--data", "cube:3", "--train", 2, "--out", "no/r.json"], "no/r.json"),
-    "stray word": (["cube:3"], "cube:3"),
+    "stray word": (["--data", "cube:3", "--train", 2, "cube:4"], "cube:4"),
 }
 
 

@@ -198,8 +198,10 @@ def test_text_and_report(good, tmp_path):
     assert "out/report.html" in out and "Where one node can end" in (tmp_path / "out" / "report.html").read_text()
     section, = json.loads((tmp_path / "out" / "document.json").read_text())["sections"]
     assert [len(t["rows"]) for t in section["tables"]] == [4, 0]
-    curves, slices = section["figures"]
-    assert curves["name"] == "convergence" and len(curves["series"]) == 4 and curves["y"]["log"]
+    figure = {f["name"]: f for f in section["figures"]}
+    curves, slices, gap = figure["convergence"], figure["map"], figure["gap"]
+    assert gap["x"]["log"] and gap["y"]["log"] and len(section["figures"]) == 3
+    assert len(curves["series"]) == 4 and curves["y"]["log"]
     for s in curves["series"]:
         assert len(s["x"]) == len(s["y"]) > 3 and s["y"][-1] < 1e-6
     starts, found = slices["series"]

@@ -147,7 +147,7 @@ def test_report_that_cannot_be_made(ep, tmp_path, args):
      {"loss", "spans"}),
     (["learnability", "--data", "cube:5", "--target", "degree:1", "--trains", "5,10,20", "--measure", 5],
      "What this kernel learns", {"learning-curve", "learnability"}),
-    (["optima", "--data", "moons:60", "--starts", 20], "Where one node can end", {"convergence", "map"}),
+    (["optima", "--data", "moons:60", "--starts", 20], "Where one node can end", {"convergence", "map", "gap"}),
 ])
 def test_commands_with_a_report(good, tmp_path, args, title, figures):
     """--report: a page with figures, settings and the command that makes it again, its result the one of --json."""

@@ -212,4 +212,4 @@ def test_killed_in_the_middle(call, ep, good, tmp_path):
 
 
 def test_little_memory(ep, good, tmp_path):
-    bad(ep, "accumulate", *options("dense"), "--width", 4000, "--memory", "60M", words=["4000 features", "--memory"])
+    bad(ep, "accumulate", *options("dense"), "--width", 3000, "--memory", "120M", words=["3000 features", "--memory"])

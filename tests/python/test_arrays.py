@@ -258,17 +258,16 @@ def once():
         ep.Contrastive(method="pca", width=1000, n_components=3, pairs="nonsense").fit(X)
     except ValueError:
         pass
-for _ in range(5):
-    once()
-gc.collect()
-before = resident()
-for _ in range(25):
-    once()
-gc.collect()
-print(resident() - before)
+def after(fits):
+    for _ in range(fits):
+        once()
+    gc.collect()
+    return resident()
+before = after(10)
+print(min(after(10) for _ in range(3)) - before)  # a pool of the allocator may be full at one look
 """
     grown = float(run_python(code).stdout)
-    assert grown < 25e6, "a model has 1000 x 50 doubles and features of 500 x 1000: a leak would be 100 MB"
+    assert grown < 25e6, "a model has 1000 x 50 doubles and features of 500 x 1000: a leak of one would be 40 MB"
 
 
 def test_memory_that_is_not_there():
