@@ -9,7 +9,7 @@ import pytest
 
 from conftest import LONG, contents, has_command, run, settled, start
 
-KILLS = 100 if LONG else 6
+KILLS = 100 if LONG else 3
 FIT = ["--data", "moons:60", "--width", 32, "--outputs", 2, "--seed", 5]
 METHODS = ["gd", "grassmann", "iterate", "kernel", "linearised", "alpha"]
 
@@ -73,7 +73,7 @@ def test_study_is_killed(tmp_path, tally, study):
     done = run(STUDIES[study], whole, timeout=600)
     assert done.returncode in (0, 1), done.stderr
     most, kills = time.time() - begin, 0
-    for _ in range(KILLS if LONG else 4):
+    for _ in range(KILLS):
         kills += kill_at_random(STUDIES[study], broken, dice, most)
         if LONG and kills % 10 == 0:  # from the beginning
             for p in sorted((broken / "c").rglob("*"), reverse=True):
