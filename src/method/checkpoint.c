@@ -87,9 +87,9 @@ static ep_status read_config(json_t **config, ep_npz *file, const char *path) {
 static ep_status take_weights(ep_training *t, ep_npz *file, const char *path) {
   ep_mat theta = {0};
   ep_status st = get_matrix(&theta, file, "theta", t->state.prec, path);
-  if (!st && theta.cols != t->state.cols)
-    st = EP_FAIL(EP_ERR_SHAPE, "%s: %td weights for a model of %td", path, theta.cols,
-                 t->state.cols);
+  if (!st && (theta.rows != 1 || theta.cols != t->state.cols))
+    st = EP_FAIL(EP_ERR_SHAPE, "%s: %td x %td weights for a model of %td", path, theta.rows,
+                 theta.cols, t->state.cols);
   if (!st) ep_mat_copy(&t->state, &theta);
   ep_mat_free(&theta);
   return st;
@@ -112,7 +112,8 @@ static ep_status take_state(ep_training *t, ep_npz *file, const char *path) {
   ep_mat S = {0};
   EP_TRY(get_matrix(&S, file, "state", EP_DOUBLE, path));
   const double *s = S.data;
-  const bool good = S.cols == STATE && s[0] >= 0 && s[0] < 1e10 && s[1] >= 0 && s[1] < 1e10;
+  const bool good =
+      S.rows == 1 && S.cols == STATE && s[0] >= 0 && s[0] < 1e10 && s[1] >= 0 && s[1] < 1e10;
   if (good) {
     t->epoch = (long)s[0];
     t->batch = (long)s[1];

@@ -412,9 +412,11 @@ def test_resume_with_other_init(ep, save, tmp_path, refused):
     ("theta", lambda a: a[:-1]), ("theta", lambda a: np.full_like(a, np.nan)), ("theta", lambda a: a.astype("U8")),
     ("state", lambda a: a[:-1]), ("state", lambda a: -a - 1), ("state", lambda a: a * np.nan), ("state", lambda a: a + 1e12),
     ("history", lambda a: a[:, :1]), ("history", lambda a: a[:0]), ("history", lambda a: a[:-2]), ("config", lambda a: "{}"),
-    ("config", lambda a: "nonsense"),
+    ("config", lambda a: "nonsense"), ("theta", lambda a: np.stack([a.ravel()] * 2)), ("theta", lambda a: a.reshape(1, -1)[:0]),
+    ("state", lambda a: np.stack([a] * 2)), ("state", lambda a: a.reshape(1, -1)[:0]),
 ], ids=["theta short", "theta nan", "theta text", "state short", "state negative", "state nan", "state huge",
-        "history narrow", "history empty", "history short", "config empty", "config nonsense"])
+        "history narrow", "history empty", "history short", "config empty", "config nonsense",
+        "theta twice", "theta empty", "state twice", "state empty"])
 def test_resume_from_a_damaged_checkpoint(refused, ref, checkpoint, name, change):
     """A checkpoint with a part missing or absurd is refused, not gone on from."""
     arrays = ref.load(checkpoint)
