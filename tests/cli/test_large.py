@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+from conftest import shipped_only
 
 
 @pytest.fixture
@@ -83,6 +84,7 @@ def peak(call, *args):
     return int(subprocess.run(**how, capture_output=True, text=True).stdout)
 
 
+@shipped_only
 def test_peak_stays(call, save, rng, tmp_path):
     """160 MB of bytes, as numbers with their views 1.3 GB: the whole process stays below its cap of 150 MB."""
     np.save(tmp_path / "bytes.npy", rng.integers(0, 256, size=(200000, 28, 28), dtype="u1"))

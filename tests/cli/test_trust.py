@@ -18,6 +18,7 @@ import zlib
 
 import numpy as np
 import pytest
+from conftest import SANITIZED, shipped_only
 
 
 # ---- 1: code from the current directory
@@ -153,6 +154,7 @@ def test_killed_while_writing(call, good, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["x.npy"]
 
 
+@shipped_only
 @pytest.mark.skipif(not shutil.which("strace"), reason="no strace")
 def test_how_a_file_is_written(call, tmp_path):
     """Defect 12: temporary names are new and follow no link; file and folder are synced around the rename."""
@@ -343,7 +345,8 @@ def archive(path, compress=zipfile.ZIP_DEFLATED, **members):
 
 def small_memory():
     """The address space of the program ends at 2 GB: what a file of a few kB asks for beyond that is seen as a failure."""
-    resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
+    if not SANITIZED:
+        resource.setrlimit(resource.RLIMIT_AS, (2 << 30, 2 << 30))
 
 
 WIDE = 100_000
@@ -508,6 +511,7 @@ def test_linear_model_of_large_data(good, save, rng, tmp_path):
 
 # ---- 9: limits on the address space
 
+@shipped_only
 @pytest.mark.parametrize("kilobytes", [100_000, 150_000, 200_000, 300_000, 400_000, 600_000, 1_000_000])
 @pytest.mark.parametrize("args", [["--version"], ["fit", *SMALL, "--out", "m.npz"]], ids=["version", "fit"])
 def test_small_address_space(ep, kilobytes, args):
@@ -520,6 +524,7 @@ def test_small_address_space(ep, kilobytes, args):
 
 # ---- 15: memory that ends within a library
 
+@shipped_only
 def test_memory_ends_in_the_integrator(ep, save, rng):
     """Defect 15: SUNDIALS would crash where its allocations fail; what it needs is asked for first. The address space ends at
     one place after another, just below where the program has enough."""
