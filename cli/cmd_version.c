@@ -3,7 +3,7 @@
 #include <eigenpair/machine.h>
 
 void help_version(FILE *to) {
-  cli_config cli;
+  cli_config cli = {0};
   const ep_option_group groups[] = {{"Output", cli_options, &cli}, {0}};
   fprintf(
       to,
@@ -16,7 +16,7 @@ void help_version(FILE *to) {
 }
 
 ep_status cmd_version(int argc, char **argv) {
-  cli_config cli;
+  cli_config cli = {0};
   const ep_option_group groups[] = {{"Output", cli_options, &cli}, {0}};
   const char *none[1];
   int words;
