@@ -18,25 +18,25 @@
 
 EP_BEGIN
 
-#define EP_NET_OPTIONS(X, S)                                                                     \
-  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")                        \
-  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                                          \
-  X(S, INT, outputs, "10", 1, 1e6, ep_auto_name,                                                 \
-    "dimensions Z of the representation; auto: method whitened finds how many hold")             \
-  X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                                       \
-    "activation; leaky:SLOPE and monomial:POWER take a parameter")                               \
-  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)")                 \
-  X(S, TEXT, layers, "", 0, 0, NULL,                                                             \
-    "hidden layers one by one, WIDTH[:ACTIVATION],.. such as 512,256:tanh, in the place of "     \
-    "--width and --depth")                                                                       \
-  X(S, NAME, parametrisation, "ntk", 0, 0, ep_parametrisation_name,                              \
-    "where 1/sqrt(M) is: in the network (ntk), or in the variance of the weights (standard, as " \
-    "PyTorch has it)")                                                                           \
-  X(S, FLAG, biases, NULL, 0, 0, NULL,                                                           \
-    "standard: biases in every layer, also where they start at 0; ntk has those whose variance " \
-    "is not 0")                                                                                  \
-  X(S, TEXT, init, "", 0, 0, NULL,                                                               \
-    "start from the weights of this .npz: V (or V1..VL) and W, biases b (b1..bL) and c; or "     \
+#define EP_NET_OPTIONS(X, S)                                                                      \
+  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")                         \
+  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                                           \
+  X(S, INT, outputs, "10", 1, 1e6, ep_auto_name,                                                  \
+    "dimensions Z of the representation; auto: method whitened finds how many hold")              \
+  X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                                        \
+    "activation; leaky:SLOPE and monomial:POWER take a parameter; csoftplus: 2 log((1 + e^a)/2)") \
+  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)")                  \
+  X(S, TEXT, layers, "", 0, 0, NULL,                                                              \
+    "hidden layers one by one, WIDTH[:ACTIVATION],.. such as 512,256:tanh, in the place of "      \
+    "--width and --depth")                                                                        \
+  X(S, NAME, parametrisation, "ntk", 0, 0, ep_parametrisation_name,                               \
+    "where 1/sqrt(M) is: in the network (ntk), or in the variance of the weights (standard, as "  \
+    "PyTorch has it)")                                                                            \
+  X(S, FLAG, biases, NULL, 0, 0, NULL,                                                            \
+    "standard: biases in every layer, also where they start at 0; ntk has those whose variance "  \
+    "is not 0")                                                                                   \
+  X(S, TEXT, init, "", 0, 0, NULL,                                                                \
+    "start from the weights of this .npz: V (or V1..VL) and W, biases b (b1..bL) and c; or "      \
     "0.weight, 0.bias, .. of PyTorch")
 
 const char *ep_parametrisation_name(int i); /* ntk, standard */

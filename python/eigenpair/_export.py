@@ -117,7 +117,8 @@ def steps_of(model: Any) -> list[Step]:
 
 NUMPY_PHI = {"relu": "np.maximum(x, 0)", "leaky": "np.where(x > 0, x, {p!r} * x)", "tanh": "np.tanh(x)",
              "sigmoid": "1 / (1 + np.exp(-x))", "erf": "erf(x)", "linear": "x", "gelu": "x * (1 + erf(x / np.sqrt(2))) / 2",
-             "sin": "np.sin(x)", "cos": "np.cos(x)", "monomial": "x ** {p:g}", "exp": "np.exp(x)"}
+             "sin": "np.sin(x)", "cos": "np.cos(x)", "monomial": "x ** {p:g}", "exp": "np.exp(x)",
+             "csoftplus": "2 * (np.logaddexp(0, x) - np.log(2))"}
 
 
 def _numpy_line(step: Step, i: int) -> list[str]:
@@ -271,6 +272,10 @@ def _onnx_phi(g: _Graph, step: Step) -> None:
         g.add("Add", g.number(1.0))
         g.add("Mul", g.number(0.5))
         g.add("Mul", start)
+    elif step.name == "csoftplus":
+        g.add("Softplus")
+        g.add("Sub", g.number(math.log(2)))
+        g.add("Mul", g.number(2.0))
     else:
         for _ in range(int(step.number) - 1):
             g.add("Mul", start)

@@ -1,6 +1,7 @@
 """Networks of PyTorch, both ways. PyTorch is imported when one of these is called, not before."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -159,4 +160,5 @@ def _apply(torch: Any, layer: Any, step: Step, x: Any) -> Any:
     if step.kind == "cells":
         return (layer.P @ x).flatten(1)
     return {"erf": torch.erf, "sin": torch.sin, "cos": torch.cos, "exp": torch.exp,
-            "monomial": lambda a: a**step.number}[step.name](x)
+            "monomial": lambda a: a**step.number,
+            "csoftplus": lambda a: 2 * (torch.nn.functional.softplus(a) - math.log(2))}[step.name](x)

@@ -1,5 +1,5 @@
 #pragma once
-/* exp, tanh, sigmoid, erf, the normal distribution, sin and cos as straight code: a loop over them is vector code on every
+/* exp, tanh, sigmoid, softplus, erf, the normal distribution, sin and cos as straight code: a loop over them is vector code on every
  * compiler and processor. For files named *_real.c.
  *
  * Errors, held against the C library in tests/unit/test_functions.c: FN_ULPS units in the last place, twice that for
@@ -10,6 +10,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -52,6 +53,10 @@ FN real fn_mills(real u) {
                     5.69327069e-05f) +
          u * fn_quartic(w, 0.302357195f, 0.095096962f, 0.00457838753f, -0.000849941065f,
                         7.37804518e-05f);
+}
+/* (atanh(x)/x - 1)/z, z = x^2 <= 1/9 */
+FN real fn_atanh_rest(real z) {
+  return fn_quartic(z, 0.333333337f, 0.199998527f, 0.142962062f, 0.108528285f, 0.116145351f);
 }
 /* erf(x)/x, z = x^2 <= 1/4 */
 FN real fn_erf_near(real z) {
@@ -101,6 +106,13 @@ FN real fn_mills(real u) {
                              -3.5808594284785408e-07, -2.4071585453281031e-09);
   const real w2 = w * w, top = w2 * w2 * w * (6.998795496481926e-10 * u - 3.4823007865530692e-09);
   return (q0 + u * q1) + v * (q2 + u * q3) + top;
+}
+FN real fn_atanh_rest(real z) {
+  const real w = z * z;
+  return fn_quartic(w, 0.33333333333333329, 0.14285714283539554, 0.090908946426923669,
+                    0.066570374256268888, 0.043986849355047514) +
+         z * fn_quartic(w, 0.20000000000007347, 0.11111111360213081, 0.076927871477216878,
+                        0.060008662022293626, 0.080855938380708995);
 }
 FN real fn_erf_near(real z) {
   const real w = z * z;
@@ -185,6 +197,17 @@ FN real fn_sigmoid(real a) {
 FN real fn_sigmoid_slope(real a) {
   const real e = fn_exp_below(-fn_abs(a), 0), q = 1 / (1 + e);
   return e * q * q;
+}
+
+/* 2 (log(1 + exp a) - log 2) = a + 2 log cosh(a/2), with t = tanh(a/2), e = exp(-|a|):
+ * 2 log cosh(a/2) = 2 atanh(t^2 / (2 - t^2)) near 0, |a| - 2 log 2 + 4 atanh(e / (2 + e)) beyond */
+FN real fn_centred_softplus(real a) {
+  const fn_power e = fn_tanh_power((real)0.5 * a);
+  const real less = e.two * e.p + (e.two - 1), t = less / (2 + less), z = t * t;
+  const bool near = z < (real)0.5;
+  const real x = near ? z / (2 - z) : (1 + less) / (3 + less);
+  const real y = 2 * (x + x * (x * x * fn_atanh_rest(x * x)));
+  return near ? a + y : (a > 0 ? 2 * a : 0) + (2 * y - (real)1.3862943611198906);
 }
 
 /* exp(-c x^2), c = 1 or 1/2: x^2 = h^2 + (x - h)(x + h) with h half the digits of x, so that no digit is lost */

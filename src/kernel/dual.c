@@ -9,8 +9,9 @@
 
 struct ep_dual_kind {
   const char *name;
-  double error;   /* of S and S', relative to sqrt(S(A,A,A) S(B,B,B)) */
-  double stretch; /* phi = some constant + the mixture of tanh(stretch u); 0: a closed form */
+  double error; /* of S and S', relative to sqrt(S(A,A,A) S(B,B,B)) */
+  double
+      stretch; /* phi = some constant + the mixture of tanh(stretch u); 0: a closed form; negative: see dual.h */
 };
 
 #define X(name, bounded, error, stretch) {#name, error, stretch},
@@ -76,7 +77,7 @@ double ep_analytic_error(const ep_activation *phi) {
 
 const char *ep_dual_way(const ep_activation *phi) {
   const ep_dual_kind *kind = ep_dual_find(phi);
-  return kind && kind->stretch > 0 ? "quadrature" : "closed form";
+  return kind && kind->stretch != 0 ? "quadrature" : "closed form";
 }
 
 ep_status ep_dual_tabulate(ep_work *work, ep_dual_table *table, const ep_dual_kind *kind,

@@ -27,7 +27,7 @@ void ep_dual_row(double *value, double *slope, double *next, const ep_dual_kind 
                  const ep_dual_points *y, ptrdiff_t n);
 
 /* The activations: whether next[] follows from value[] alone (phi is bounded), the error of S and S', and for those
- * without a closed form the stretch of their mixture. Errors are those of tests/theory/test_dual.c and a margin; that of
+ * without a closed form the stretch of their mixture (negative: one that no table stands for). Errors are those of tests/theory/test_dual.c and a margin; that of
  * exp is for variances of order 1 and grows with them, as the exponent does. */
 #define EP_DUALS(X)         \
   X(relu, 0, 2e-15, 0)      \
@@ -40,7 +40,8 @@ void ep_dual_row(double *value, double *slope, double *next, const ep_dual_kind 
   X(sin, 1, 2e-15, 0)       \
   X(cos, 1, 2e-15, 0)       \
   X(monomial, 0, 4e-15, 0)  \
-  X(exp, 0, 2e-15, 0)
+  X(exp, 0, 2e-15, 0)       \
+  X(csoftplus, 0, 6e-15, -0.5)
 
 /* ---- dual_double.c: a row as ep_dual_row has it, without next[] where that is not wanted */
 typedef struct {

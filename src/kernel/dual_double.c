@@ -1,7 +1,7 @@
 /* Duals of the activations. Notation: u, v centred Gaussians of variances A, B and correlation c = 1 - gap,
  * r = sqrt(AB). Loops run over the points of a row.
  *
- * tanh and sigmoid have no closed form. They are written as mixtures of erf with positive weights, so S is a sum of
+ * tanh, sigmoid and the centred softplus have no closed form. They are written as mixtures of erf with positive weights, so S is a sum of
  * erf's closed forms: as good at variance 1e8 as at 1, and positive definite like the sum it is. */
 #include "kernel/dual_table.h"
 
@@ -253,6 +253,60 @@ static void fill_sigmoid(const row *r) {
   for (ptrdiff_t j = 0; j < r->n; j++) {
     r->value[j] = 0.25 + 0.25 * r->value[j];
     r->slope[j] *= 0.25;
+  }
+}
+
+/* atan(u / v), u >= 0, v > 0 */
+static inline double angle(double u, double v) {
+  const double x = (u < v ? u : v) / (u < v ? v : u), t = x * arc(x * x);
+  return u < v ? t : PI / 2 - t;
+}
+
+/* One pair of the mixture of the centred softplus: with G(u) = int_0^u erf(s x) dx, H likewise with z,
+ *   E G(u) H(v) = 2r/pi (whole - fall),  E erf(su) erf(zv) = +-2/pi theta,
+ * theta0 = atan q that of c = 1, `whole` the value there; a, b, q, v as for add_erf, h = 1 - |c|, theta = theta0 - delta:
+ *   whole = theta0 + sqrt(ab)/((1+p)(1+o)) - sqrt(ab)/(1/y + po),  p = sqrt(1+a), o = sqrt(1+b)
+ *   fall = delta + h theta - q h (2 - h)/(1 + v),  tan delta = q (v - 1 + h)/(v + (1 - h) q^2). */
+static void add_softplus(const row *r, double w, double s, double z) {
+  const double a = 2 * s * s * *r->x->P, p = sqrt(1 + a), alpha = sqrt(a) / (1 + p);
+  const double root = 2 * s * z * *r->x->root;
+  const double *B = r->y->P, *root_B = r->y->root, *gap = r->gap;
+  double *value = r->value, *slope = r->slope, *next = r->next;
+#pragma omp simd
+  for (ptrdiff_t j = 0; j < r->n; j++) {
+    const double b = 2 * z * z * B[j], o = sqrt(1 + b), v0 = sqrt(1 + a + b), ab = root * root_B[j];
+    const double q = ab / v0, h = gap[j] < 1 ? gap[j] : 2 - gap[j], less = q * (h * (2 - h));
+    const double v = sqrt(1 + q * less), over = less / (1 + v), theta0 = angle(q, 1);
+    const double delta = angle(q * (q * over + h), v + (1 - h) * (q * q)), theta = theta0 - delta;
+    value[j] += w * (theta0 + alpha * (sqrt(b) / (1 + o)) - ab / (v0 + p * o));
+    next[j] += w * (delta + h * theta - over);
+    slope[j] += gap[j] < 1 ? w * theta : -w * theta;
+  }
+}
+
+/* phi(u) = u + g(u), g(u) = 2 log cosh(u/2) even with slope tanh(u/2): E u g(v) = C E g'(v) = 0, so S = C + E g g and
+ * S' = 1 + E g' g'. Until the last loop value and next hold what add_softplus calls whole and fall. */
+static void fill_csoftplus(const row *r) {
+  ep_erf_mixture m;
+  ep_tanh_mixture(&m);
+  const size_t bytes = (size_t)r->n * sizeof(double);
+  memset(r->value, 0, bytes);
+  memset(r->slope, 0, bytes);
+  memset(r->next, 0, bytes);
+  for (int k = 0; k < m.terms; k++)
+    for (int l = 0; l < m.terms; l++)
+      if (m.weight[k] * m.weight[l] > 1e-18)
+        add_softplus(r, m.weight[k] * m.weight[l], 0.5 * m.scale[k], 0.5 * m.scale[l]);
+  const double A = *r->x->P;
+  for (ptrdiff_t j = 0; j < r->n; j++) {
+    const double root = *r->x->root * r->y->root[j], B = r->y->P[j];
+    const double whole = root * (1 + 2 / PI * r->value[j]);
+    const double fall = root * (r->gap[j] + 2 / PI * r->next[j]);
+    const double both = r->x->norm ? *r->x->norm * r->y->norm[j] : 0;
+    const double rest = fabs(A - B) > 1e-8 * (A + B) ? fmax(0, both - whole) : 0;
+    r->value[j] = whole - fall;
+    r->slope[j] = 1 + 2 / PI * r->slope[j];
+    r->next[j] = both > 0 ? (fall + rest) / both : 1;
   }
 }
 

@@ -23,7 +23,8 @@
     : p == 2 ? 2                                                                        \
              : INFINITY,                                                                \
     power(a, (int)p), p * power(a, (int)p - 1), p * (p - 1) * power(a, (int)p - 2))     \
-  X(exp, 0, 0, 0, INFINITY, INFINITY, fn_exp(a), fn_exp(a), fn_exp(a))
+  X(exp, 0, 0, 0, INFINITY, INFINITY, fn_exp(a), fn_exp(a), fn_exp(a))                  \
+  X(csoftplus, 0, 0, 0, 2, 0.5, fn_centred_softplus(a), 2 * fn_sigmoid(a), 2 * fn_sigmoid_slope(a))
 
 #define TWO_OVER_ROOT_PI 1.1283791670955126
 #define ERF_SLOPE        ((real)TWO_OVER_ROOT_PI * fn_bell(fn_abs(a), 1))

@@ -161,7 +161,8 @@ def start(tmp_path, rng):
 
 # ---- kernels
 
-ACTIVATIONS = ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial", "exp"]
+ACTIVATIONS = ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial", "exp",
+               "csoftplus"]
 
 
 def close(got, want, tolerance=1e-10):

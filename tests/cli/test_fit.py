@@ -7,7 +7,8 @@ import pytest
 
 LOSSES = ["linear", "softmax", "ntxent", "spectral", "barlow", "vicreg", "noncontrastive"]
 SIMILARITIES = ["dot", "cosine"]
-ACTIVATIONS = ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial", "exp"]
+ACTIVATIONS = ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial", "exp",
+               "csoftplus"]
 SMALL = ["--width", 16, "--outputs", 4]
 
 

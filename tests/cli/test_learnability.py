@@ -141,7 +141,7 @@ def test_scale_raw(learn):
 
 
 @pytest.mark.parametrize("phi", ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial",
-                                 "exp"])
+                                 "exp", "csoftplus"])
 @pytest.mark.parametrize("kernel", ["analytic", "nngp"])
 def test_every_activation(learn, phi, kernel):
     for data in "cube:4", "sphere:3", "circle:20":

@@ -98,7 +98,7 @@ def test_points_of_note(ntk, save, kernel):
     assert abs(K[5, 6]) < 1e285
 
 
-@pytest.mark.parametrize("phi", ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos"])
+@pytest.mark.parametrize("phi", ["relu", "leaky", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "csoftplus"])
 def test_huge_norms(ntk, save, rng, phi):
     """Bounded activations saturate, the others grow with the norm; all stay finite."""
     X = rng.normal(size=(6, 4)) * 10.0 ** np.array([0, 3, 6, 9, 12, 15])[:, None]

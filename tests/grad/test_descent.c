@@ -81,8 +81,9 @@ static void through_points(void **state) {
   (void)state;
   ep_points p;
   make_points(&p);
-  static const char *const smooth[] = {"tanh", "sigmoid", "linear", "gelu", "monomial:3"};
-  for (int a = 0; a < 5; a++)
+  static const char *const smooth[] = {"tanh", "sigmoid",    "linear",
+                                       "gelu", "monomial:3", "csoftplus"};
+  for (int a = 0; a < 6; a++)
     for (int layers = 2; layers <= 4; layers += 2)
       for (int scaled = 0; scaled < 2; scaled++) {
         ep_descent *d;

@@ -210,7 +210,7 @@ static void activations(void **state) {
     ep_activation phi;
     double L = 0, B = 0;
     CHECK_OK(ep_activation_parse(&phi, ep_activation_name(k)));
-    for (double a = -6.0005; a < 6; a += 0.001) {
+    for (double a = -12.0005; a < 12; a += 0.001) {
       const double h = 1e-6, slope = ep_activation_slope(&phi, a);
       const double d =
           (ep_activation_value(&phi, a + h) - ep_activation_value(&phi, a - h)) / (2 * h);

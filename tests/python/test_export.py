@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from eigenpair import _export
 
-PHI = ["relu", "leaky:0.2", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial:3", "exp"]
+PHI = ["relu", "leaky:0.2", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial:3", "exp", "csoftplus"]
 
 
 def models(X, images):

@@ -76,7 +76,7 @@ static double recursion(const ep_analytic *a, ep_analytic_kind kind, const ep_ma
 }
 
 static const char *const all[] = {"relu", "leaky:0.3", "tanh", "sigmoid",    "erf", "linear",
-                                  "gelu", "sin",       "cos",  "monomial:3", "exp"};
+                                  "gelu", "sin",       "cos",  "monomial:3", "exp", "csoftplus"};
 enum { ALL = sizeof all / sizeof *all };
 
 /* points of lengths of order 1, the third zero */

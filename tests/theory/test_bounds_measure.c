@@ -78,9 +78,10 @@ static double dense_hessian(const ep_net *net, const double *x, ptrdiff_t z) {
 
 static void hessian(void **state) {
   (void)state;
-  static const char *const activations[] = {"tanh", "erf", "sigmoid", "gelu", "linear", "sin"};
+  static const char *const activations[] = {"tanh",   "erf", "sigmoid",  "gelu",
+                                            "linear", "sin", "csoftplus"};
   static ep_setup s;
-  for (int a = 0; a < 6; a++) {
+  for (int a = 0; a < 7; a++) {
     ep_net net;
     ep_points p = make_points(3, 3, EP_DOUBLE, false);
     make_setup(&s, "gd", activations[a], 4);

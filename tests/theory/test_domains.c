@@ -25,7 +25,7 @@ static void check_against_dense(ep_domain_kind kind, ptrdiff_t size, const ep_do
 static void symmetric_spectra(void **state) {
   (void)state;
   const char *const phi[] = {"relu", "leaky:0.2", "tanh", "erf",        "sigmoid", "linear",
-                             "gelu", "sin",       "cos",  "monomial:3", "exp"};
+                             "gelu", "sin",       "cos",  "monomial:3", "exp",     "csoftplus"};
   for (size_t i = 0; i < sizeof phi / sizeof *phi; i++)
     for (int depth = 1; depth <= 2; depth++)
       for (int bias = 0; bias < 2; bias++) {

@@ -23,6 +23,12 @@ static long double gelu(long double a) { return isinf(a) ? fmaxl(a, 0) : a * nor
 static long double gelu_slope(long double a) {
   return isinf(a) ? a > 0 : normal(a) + a * density(a);
 }
+static long double softplus2(long double a) { /* 2 log((1 + exp a)/2) */
+  return isinf(a) && a > 0 ? a
+         : fabsl(a) < 1    ? a + log1pl(sinhl(a / 2) * sinhl(a / 2))
+                           : (a > 0 ? 2 * a : 0) + 2 * log1pl(expl(-fabsl(a))) - 2 * logl(2);
+}
+static long double sigmoid2(long double a) { return 2 * sigmoidl(a); }
 /* how large the terms of a value are, where they cancel */
 static long double gelu_terms(long double a) { return normal(a) + fabsl(a) * density(a); }
 
@@ -37,13 +43,22 @@ typedef struct {
 } function;
 
 static const function functions[] = {
-    {"tanh", 0, tanhl, NULL, ULPS, 0},       {"tanh", 1, sech2, NULL, 2 * ULPS, 0},
-    {"sigmoid", 0, sigmoidl, NULL, ULPS, 0}, {"sigmoid", 1, logistic, NULL, 2 * ULPS, 0},
-    {"erf", 0, erfl, NULL, ULPS, 0},         {"erf", 1, bell, NULL, ULPS, 0},
-    {"gelu", 0, gelu, NULL, 2 * ULPS, 0},    {"gelu", 1, gelu_slope, gelu_terms, 2 * ULPS, 0},
-    {"sin", 0, sinl, NULL, ULPS, 1e-6},      {"sin", 1, cosl, NULL, ULPS, 1e-6},
-    {"cos", 0, cosl, NULL, ULPS, 1e-6},      {"cos", 1, minus_sinl, NULL, ULPS, 1e-6},
-    {"exp", 0, expl, NULL, ULPS, 0},         {"exp", 1, expl, NULL, ULPS, 0},
+    {"tanh", 0, tanhl, NULL, ULPS, 0},
+    {"tanh", 1, sech2, NULL, 2 * ULPS, 0},
+    {"sigmoid", 0, sigmoidl, NULL, ULPS, 0},
+    {"sigmoid", 1, logistic, NULL, 2 * ULPS, 0},
+    {"erf", 0, erfl, NULL, ULPS, 0},
+    {"erf", 1, bell, NULL, ULPS, 0},
+    {"gelu", 0, gelu, NULL, 2 * ULPS, 0},
+    {"gelu", 1, gelu_slope, gelu_terms, 2 * ULPS, 0},
+    {"sin", 0, sinl, NULL, ULPS, 1e-6},
+    {"sin", 1, cosl, NULL, ULPS, 1e-6},
+    {"cos", 0, cosl, NULL, ULPS, 1e-6},
+    {"cos", 1, minus_sinl, NULL, ULPS, 1e-6},
+    {"exp", 0, expl, NULL, ULPS, 0},
+    {"exp", 1, expl, NULL, ULPS, 0},
+    {"csoftplus", 0, softplus2, NULL, 2 * ULPS, 0},
+    {"csoftplus", 1, sigmoid2, NULL, ULPS, 0},
 };
 enum { FUNCTIONS = sizeof functions / sizeof *functions };
 

@@ -60,7 +60,7 @@ def test_unknown_layers(module):
 def models():
     rng = np.random.default_rng(1)
     X = rng.normal(size=(60, 12))
-    for phi in ("relu", "leaky:0.2", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial:3", "exp"):
+    for phi in ("relu", "leaky:0.2", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial:3", "exp", "csoftplus"):
         yield phi, ep.Contrastive(method="pca", n_components=3, width=20, activation=phi).fit(X), X
     yield "deep", ep.Contrastive(width=16, depth=3, epochs=2, n_components=3, input_scale=True).fit(X), X
     yield "single", ep.Contrastive(width=16, epochs=2, n_components=3).fit(X.astype(np.float32)), X.astype(np.float32)
