@@ -123,7 +123,7 @@ static ep_status print_claims(const json_t *result) {
   json_array_foreach(json_object_get(result, "claims"), i, job) {
     json_t *copy = json_copy(job);
     json_object_del(copy, "figures");
-    json_array_append_new(all, copy);
+    json_array_append_new(all, copy); /* print_json sees what was lost */
   }
   return print_json(all);
 }
@@ -137,13 +137,25 @@ static ep_status write_report(const char *folder, const json_t *result, int argc
   return st;
 }
 
+/* of the first claim that could not run; NULL: all did */
+static const json_t *first_error(const json_t *result) {
+  size_t i;
+  json_t *job;
+  json_array_foreach(json_object_get(result, "claims"), i,
+                     job) if (text_of(job, "error")) return job;
+  return NULL;
+}
+
 static ep_status finish(const setup_reproduce *s, const json_t *result) {
   if (s->cli.json) EP_TRY(print_claims(result));
   else print_result(result, s->own.out);
   const json_int_t bad = json_integer_value(json_object_get(result, "failed")) +
                          json_integer_value(json_object_get(result, "errors"));
-  EP_CHECK(bad == 0, EP_ERR_NUMERIC, "%lld of %zu claims did not pass", (long long)bad,
-           json_array_size(json_object_get(result, "claims")));
+  const json_t *error = first_error(result);
+  EP_CHECK(bad == 0, EP_ERR_NUMERIC, "%lld of %zu claims did not pass%s%s%s%s", (long long)bad,
+           json_array_size(json_object_get(result, "claims")), error ? "; " : "",
+           error ? text_of(error, "id") : "", error ? ": " : "",
+           error ? text_of(error, "error") : "");
   return EP_OK;
 }
 

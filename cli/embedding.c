@@ -39,9 +39,11 @@ static ep_status labels_of_set(int **labels, json_t **classes, ptrdiff_t *n, con
   *labels = set.labels;
   json_t *own = json_object_get(set.table, "classes");
   if (own && !*classes) *classes = json_incref(own);
-  else if (own) ep_labels_rename(*labels, *n, *classes, own);
+  const ep_status st =
+      own && own != *classes ? ep_labels_rename(*labels, *n, *classes, own) : EP_OK;
   set.labels = NULL;
   ep_dataset_free(&set);
+  EP_TRY(st);
   EP_CHECK(*labels, EP_ERR_INPUT, "%s has no labels%s", name,
            strstr(name, ".csv") ? "; name their column with --label-column" : "");
   return EP_OK;

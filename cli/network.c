@@ -65,9 +65,10 @@ ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int ar
   ep_status st = ep_npz_has(file, "config") ? ep_npz_get_text(&text, file, "config") : EP_OK;
   ep_npz_close(file);
   EP_TRY(st);
-  json_t *config = text ? json_loads(text, 0, NULL) : NULL;
+  json_t *config = NULL;
+  st = text ? ep_json_parse(&config, text, net->init) : EP_OK;
   if (text) ep_npz_text_free(text);
-  st = take(ep_net_options, net, config, argc, argv);
+  if (!st) st = take(ep_net_options, net, config, argc, argv);
   /* before 0.2 the variances were those of analytic kernels alone */
   if (!st && json_object_get(config, "parametrisation"))
     st = take(ep_analytic_options, variances, config, argc, argv);

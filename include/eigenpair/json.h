@@ -12,6 +12,8 @@ json_t *ep_json_numbers(const double *x, ptrdiff_t count); /* NULL: no memory */
 /* Sets object[name] = value, or appends it (taken over); a failed allocation anywhere ends here. */
 ep_status ep_json_put(json_t *object, const char *name, json_t *value);
 ep_status ep_json_append(json_t *array, json_t *value);
+/* All of it, or no memory: jansson's own copies leave members out then. */
+ep_status ep_json_copy(json_t **out, const json_t *value);
 /* Text to an object, or the reason why not: `what` (a file) is not JSON, or out of memory. */
 ep_status ep_json_parse(json_t **out, const char *text, const char *what);
 

@@ -20,6 +20,14 @@ ep_status ep_json_append(json_t *array, json_t *value) {
   return EP_OK;
 }
 
+ep_status ep_json_copy(json_t **out, const json_t *value) {
+  *out = json_deep_copy(value);
+  if (*out && json_equal(*out, value)) return EP_OK;
+  json_decref(*out);
+  *out = NULL;
+  return EP_FAIL(EP_ERR_NOMEM, "no memory for a copy of JSON");
+}
+
 ep_status ep_json_parse(json_t **out, const char *text, const char *what) {
   json_error_t error;
   *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);

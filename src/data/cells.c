@@ -101,9 +101,11 @@ static char find_separator(scan s) {
 }
 
 /* rows and columns; every row has as many cells as the first */
-static ep_status measure(ep_cells *c, scan s) {
+static ep_status measure(ep_cells *c, scan s, size_t size) {
   ptrdiff_t n;
+  size_t looked = 0;
   while (next_row(&s)) {
+    EP_TRY(ep_parse_step(&looked, size - (size_t)(s.end - s.p), size));
     const size_t line = s.line;
     EP_TRY(count_row(&n, &s));
     if (c->rows == 0) c->cols = n;
@@ -117,7 +119,7 @@ static ep_status measure(ep_cells *c, scan s) {
 
 static ep_status fill(ep_cells *c, scan s, size_t size) {
   bool last;
-  size_t n;
+  size_t n, looked = 0;
   c->text = ep_alloc((ptrdiff_t)size + 2, 1);
   c->cell = ep_alloc(c->rows * c->cols, sizeof *c->cell);
   c->line = ep_alloc(c->rows, sizeof *c->line);
@@ -125,6 +127,7 @@ static ep_status fill(ep_cells *c, scan s, size_t size) {
            s.name, c->rows, c->cols);
   char *to = c->text; /* a cell and its zero take no more than the cell and what ends it */
   for (ptrdiff_t i = 0; i < c->rows && next_row(&s); i++) {
+    EP_TRY(ep_parse_step(&looked, size - (size_t)(s.end - s.p), size));
     c->line[i] = s.line;
     for (ptrdiff_t j = 0; j < c->cols; j++) {
       EP_TRY(next_cell(&s, to, &n, &last));
@@ -198,7 +201,7 @@ static ep_status parse(ep_cells *c, const unsigned char *bytes, size_t size, con
   EP_TRY(check_text(bytes, size, name));
   scan s = {bytes + mark, bytes + size, 1, ',', name};
   s.separator = c->separator = find_separator(s);
-  EP_TRY(measure(c, s));
+  EP_TRY(measure(c, s, size));
   EP_TRY(fill(c, s, size));
   return name_columns(c, name);
 }

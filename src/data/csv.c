@@ -2,6 +2,7 @@
 #include "core/mem.h"
 #include "data/parse.h"
 
+#include <eigenpair/run.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -221,16 +222,36 @@ static ep_status look(table *t, lines *l) {
   return EP_OK;
 }
 
+enum { STEP = 1 << 22 }; /* bytes between two looks at whether to stop */
+
+ep_status ep_parse_step(size_t *looked, size_t at, size_t all) {
+  if (at - *looked < STEP) return EP_OK;
+  *looked = at;
+  return ep_run_step("reading", (double)at, (double)all);
+}
+
+static ep_status count_rows(ptrdiff_t *rows, lines l, size_t size) {
+  span line;
+  size_t looked = 0;
+  for (*rows = 0; next_line(&line, &l); ++*rows)
+    EP_TRY(ep_parse_step(&looked, size - (size_t)(l.rest.end - l.rest.p), size));
+  return EP_OK;
+}
+
 static ep_status parse_rows(table *t, lines l, size_t size) {
   span line;
-  ptrdiff_t rows = 0;
-  for (lines count = l; next_line(&line, &count);) rows++;
+  ptrdiff_t rows;
+  size_t looked = 0;
+  EP_TRY(count_rows(&rows, l, size));
   /* a value and what ends it take two bytes, so a ragged table cannot ask for more than this */
   const ptrdiff_t most = (ptrdiff_t)(size / 2 + 1);
   const ptrdiff_t room = rows > most / t->cols ? most : rows * t->cols;
   t->values = ep_alloc(room, sizeof *t->values);
   EP_CHECK(t->values, EP_ERR_NOMEM, "%s: no memory for %td numbers", t->name, room);
-  while (next_line(&line, &l)) EP_TRY(parse_row(t, line, l.number));
+  while (next_line(&line, &l)) {
+    EP_TRY(ep_parse_step(&looked, size - (size_t)(l.rest.end - l.rest.p), size));
+    EP_TRY(parse_row(t, line, l.number));
+  }
   return EP_OK;
 }
 

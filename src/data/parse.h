@@ -16,7 +16,9 @@ ep_status ep_parse_npy_text(char **text, const unsigned char *bytes, size_t size
 /* Values of more than one byte are turned round into a copy, which the array then owns. */
 ep_status ep_parse_idx(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 ep_status ep_parse_csv(ep_array *a, const unsigned char *bytes, size_t size,
-                       const char *name);                        /* owns */
+                       const char *name); /* owns */
+/* Text was read as far as `at` of `all` bytes: is it to stop? *looked is where that was asked last. */
+ep_status ep_parse_step(size_t *looked, size_t at, size_t all);
 bool ep_bytes_are_text(const unsigned char *bytes, size_t size); /* no control characters */
 /* One number, blanks around it or not. Between begin and end strtod reads a point, whatever the user's locale. */
 bool ep_parse_number(double *out, const char *text, size_t size);

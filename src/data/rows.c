@@ -6,6 +6,7 @@
 #include "data/parse.h"
 #include "data/table.h"
 
+#include <eigenpair/json.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
@@ -355,6 +356,7 @@ static ep_status learn_scales(ep_work *work, ep_rows *r) {
   EP_TRY(ep_work_get(work, &deviation, r->length, sizeof *deviation));
   EP_TRY(moments(work, mean, deviation, r));
   json_t *plan = ep_plan_of_columns(mean, deviation, r->length);
+  EP_CHECK(plan, EP_ERR_NOMEM, "no memory for the scales of %td columns", r->length);
   const ep_status st = ep_rows_scale_as(r, plan, r->part[0].name);
   json_decref(plan);
   return st;
@@ -383,8 +385,7 @@ ep_status ep_rows_scale_as(ep_rows *r, const json_t *plan, const char *name) {
   }
   r->mean = mean;
   r->inverse = inverse;
-  r->table = json_deep_copy(plan);
-  return EP_OK;
+  return ep_json_copy(&r->table, plan);
 }
 
 static ep_status read_sample(ep_work *work, ep_rows *r, ptrdiff_t m) {

@@ -6,6 +6,8 @@
 #include "data/cells.h"
 #include "data/parse.h"
 
+#include <eigenpair/json.h>
+#include <eigenpair/run.h>
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
@@ -84,28 +86,34 @@ static ep_status choose(reading *r, int *asked, int *dropped) {
 
 /* ---- what a column is */
 
+/* now and then in a loop over rows: is it to stop? */
+static ep_status row_step(ptrdiff_t i, ptrdiff_t rows) {
+  return (i + 1) % 1024 ? EP_OK : ep_run_step("reading a table", (double)i, (double)rows);
+}
+
 typedef struct {
   ptrdiff_t numbers, commas, dates, missing, rest;
   ptrdiff_t odd; /* the first row that is no number; -1: none */
 } contents;
 
-static contents look(const ep_cells *c, ptrdiff_t j) {
-  contents k = {.odd = -1};
+static ep_status look(contents *k, const ep_cells *c, ptrdiff_t j) {
+  *k = (contents){.odd = -1};
   for (ptrdiff_t i = 0; i < c->rows; i++) {
     const char *cell = ep_cell(c, i, j);
     double x;
-    if (ep_cell_is_missing(cell)) k.missing++;
+    EP_TRY(row_step(i, c->rows));
+    if (ep_cell_is_missing(cell)) k->missing++;
     else if (ep_cell_number(&x, cell, '.')) {
-      k.numbers++;
-      k.commas += c->separator != ',' && ep_cell_number(&x, cell, ',') && strchr(cell, ',');
-    } else if (c->separator != ',' && ep_cell_number(&x, cell, ',')) k.numbers++, k.commas++;
+      k->numbers++;
+      k->commas += c->separator != ',' && ep_cell_number(&x, cell, ',') && strchr(cell, ',');
+    } else if (c->separator != ',' && ep_cell_number(&x, cell, ',')) k->numbers++, k->commas++;
     else {
-      if (ep_cell_date(&x, cell)) k.dates++;
-      else k.rest++;
-      if (k.odd < 0) k.odd = i;
+      if (ep_cell_date(&x, cell)) k->dates++;
+      else k->rest++;
+      if (k->odd < 0) k->odd = i;
     }
   }
-  return k;
+  return EP_OK;
 }
 
 static ep_status odd_cell(const reading *r, ptrdiff_t i, ptrdiff_t j, const char *what) {
@@ -134,6 +142,7 @@ static ep_status learn_number(const reading *r, json_t *column, ptrdiff_t j) {
   for (int pass = 0; pass < 2; pass++) {
     const double mean = n > 0 ? sum / n : 0;
     for (ptrdiff_t i = 0; i < r->cells.rows; i++) {
+      EP_TRY(row_step(i, r->cells.rows));
       EP_TRY(value(&x, &missing, r, column, i, j));
       if (missing) continue;
       if (pass) squares += (x - mean) * (x - mean);
@@ -144,9 +153,8 @@ static ep_status learn_number(const reading *r, json_t *column, ptrdiff_t j) {
            r->cells.name[j]);
   EP_CHECK(isfinite(sum) && isfinite(squares), EP_ERR_INPUT,
            "%s: the values of column %s are too large", r->file, r->cells.name[j]);
-  json_object_set_new(column, "mean", json_real(sum / n));
-  json_object_set_new(column, "deviation", json_real(sqrt(squares / n)));
-  return EP_OK;
+  EP_TRY(ep_json_put(column, "mean", json_real(sum / n)));
+  return ep_json_put(column, "deviation", json_real(sqrt(squares / n)));
 }
 
 static int by_text(const void *a, const void *b) {
@@ -172,17 +180,23 @@ static ep_status distinct(const char ***texts, ptrdiff_t **times, ptrdiff_t *cou
   return EP_OK;
 }
 
-static json_t *list_of(const char *const *texts, ptrdiff_t n) {
-  json_t *list = json_array();
-  for (ptrdiff_t i = 0; i < n; i++) json_array_append_new(list, json_string(texts[i]));
-  return list;
+static ep_status put_categories(json_t *column, const char *const *texts, const ptrdiff_t *times,
+                                ptrdiff_t n, ptrdiff_t count) {
+  json_t *categories = json_array(), *shares = json_array();
+  ep_status st = ep_json_put(column, "categories", categories);
+  const ep_status other = ep_json_put(column, "shares", shares);
+  if (!st) st = other;
+  for (ptrdiff_t k = 0; !st && k < n; k++) {
+    st = ep_json_append(categories, json_string(texts[k]));
+    if (!st) st = ep_json_append(shares, json_real((double)times[k] / (double)count));
+  }
+  return st;
 }
 
 /* categories and their shares; *used false: as many texts as an identifier has */
 static ep_status learn_text(const reading *r, json_t *column, ptrdiff_t j, bool *used) {
   const char **texts = NULL;
   ptrdiff_t *times = NULL, count, n = 0;
-  json_t *shares = json_array();
   ep_status st = distinct(&texts, &times, &count, &n, r, j);
   const bool identifier = n > MOST_CATEGORIES || (n > FEW && n == count);
   *used = r->config->columns[0] ? n <= MOST_ASKED : !identifier;
@@ -192,10 +206,7 @@ static ep_status learn_text(const reading *r, json_t *column, ptrdiff_t j, bool 
   if (!st && !*used)
     ep_run_note("%s: column %s has %td different texts and is left out; --columns keeps it",
                 r->file, r->cells.name[j], n);
-  for (ptrdiff_t k = 0; !st && *used && k < n; k++)
-    json_array_append_new(shares, json_real((double)times[k] / (double)count));
-  if (!st && *used) json_object_set_new(column, "categories", list_of(texts, n));
-  json_object_set_new(column, "shares", shares);
+  if (!st && *used) st = put_categories(column, texts, times, n, count);
   ep_release(texts);
   ep_release(times);
   return st;
@@ -203,16 +214,17 @@ static ep_status learn_text(const reading *r, json_t *column, ptrdiff_t j, bool 
 
 /* A word among numbers is a mistake, and more words than numbers are text. */
 static ep_status learn_column(const reading *r, json_t *column, ptrdiff_t j, bool *used) {
-  const contents k = look(&r->cells, j);
+  contents k;
+  EP_TRY(look(&k, &r->cells, j));
   const ptrdiff_t there = r->cells.rows - k.missing;
   const bool dates = k.dates > 0 && k.dates == there;
   const bool text = !dates && (k.numbers == 0 ? there > 0 : 2 * k.numbers < there);
   *used = true;
   if (!text && !dates && k.numbers < there)
     return odd_cell(r, k.odd, j, "is not a number, though others of its column are; see --drop");
-  json_object_set_new(column, "name", json_string(r->cells.name[j]));
-  json_object_set_new(column, "kind", json_string(text ? "text" : dates ? "date" : "number"));
-  if (k.commas) json_object_set_new(column, "decimal", json_string(","));
+  EP_TRY(ep_json_put(column, "name", json_string(r->cells.name[j])));
+  EP_TRY(ep_json_put(column, "kind", json_string(text ? "text" : dates ? "date" : "number")));
+  if (k.commas) EP_TRY(ep_json_put(column, "decimal", json_string(",")));
   return text ? learn_text(r, column, j, used) : learn_number(r, column, j);
 }
 
@@ -233,17 +245,18 @@ static bool is_mixed(const reading *r, double *least, double *most) {
   return other || *most > 10 * *least;
 }
 
-static void choose_scale(const reading *r) {
+static ep_status choose_scale(const reading *r) {
   double least, most;
   const char *scale = r->config->scale;
   const bool open = strcmp(scale, "auto") == 0, mixed = is_mixed(r, &least, &most);
   const bool standard = open ? mixed : strcmp(scale, "standard") == 0;
-  json_object_set_new(r->plan, "scale", json_string(standard ? "standard" : "raw"));
+  EP_TRY(ep_json_put(r->plan, "scale", json_string(standard ? "standard" : "raw")));
   if (open && mixed && most > 0)
     ep_run_note(
         "%s: columns are of different units (spread %.3g to %.3g): each is brought to mean 0 "
         "and spread 1; --scale raw leaves them as they are",
         r->file, least, most);
+  return EP_OK;
 }
 
 /* a column that sounds like labels and is none of them yet */
@@ -266,15 +279,14 @@ static ep_status learn_columns(reading *r) {
     bool keep;
     json_t *column = json_object();
     ep_status st = learn_column(r, column, r->at[k], &keep);
-    if (!st && keep && json_array_append(json_object_get(r->plan, "columns"), column))
-      st = no_memory(r);
+    if (!st && keep) st = ep_json_append(json_object_get(r->plan, "columns"), json_incref(column));
     json_decref(column);
     EP_TRY(st);
     if (keep) r->at[used++] = r->at[k];
   }
   r->count = used;
   EP_CHECK(used > 0, EP_ERR_INPUT, "%s: no column is left to learn from", r->file);
-  choose_scale(r);
+  EP_TRY(choose_scale(r));
   point_at_label(r);
   return EP_OK;
 }
@@ -286,9 +298,9 @@ static ep_status learn(reading *r) {
   ep_release(asked);
   ep_release(dropped);
   EP_TRY(st);
-  json_object_set_new(r->plan, "columns", json_array());
-  json_object_set_new(r->plan, "missing", json_string(r->config->missing));
-  if (r->label >= 0) json_object_set_new(r->plan, "label", json_string(r->cells.name[r->label]));
+  EP_TRY(ep_json_put(r->plan, "columns", json_array()));
+  EP_TRY(ep_json_put(r->plan, "missing", json_string(r->config->missing)));
+  if (r->label >= 0) EP_TRY(ep_json_put(r->plan, "label", json_string(r->cells.name[r->label])));
   return learn_columns(r);
 }
 
@@ -314,6 +326,7 @@ static ep_status keep_rows(reading *r) {
   ptrdiff_t unlabelled = 0, dropped = 0, filled = 0;
   for (ptrdiff_t i = 0; i < r->cells.rows; i++) {
     ptrdiff_t holes = 0;
+    EP_TRY(row_step(i, r->cells.rows));
     const bool no_label = r->label >= 0 && ep_cell_is_missing(ep_cell(&r->cells, i, r->label));
     for (ptrdiff_t k = 0; k < r->count; k++) {
       const bool hole = ep_cell_is_missing(ep_cell(&r->cells, i, r->at[k]));
@@ -363,10 +376,10 @@ static ep_status learn_classes(const reading *r, json_t *classes, ptrdiff_t j) {
   if (!st && n > 100000)
     st = EP_FAIL(EP_ERR_INPUT, "%s: column %s has %td different labels", r->file, r->cells.name[j],
                  n);
-  for (ptrdiff_t k = 0; !st && k < n; k++)
-    if (place_of(classes, texts[k]) < 0 &&
-        json_array_append_new(classes, json_string(texts[k])) != 0)
-      st = no_memory(r);
+  for (ptrdiff_t k = 0; !st && k < n; k++) {
+    st = row_step(k, n);
+    if (!st && place_of(classes, texts[k]) < 0) st = ep_json_append(classes, json_string(texts[k]));
+  }
   ep_release(texts);
   ep_release(times);
   return st;
@@ -392,13 +405,14 @@ static ep_status read_labels(int **labels, const reading *r) {
   if (!numbers && !classes) {
     EP_TRY(check_words(r));
     classes = json_array();
-    json_object_set_new(r->plan, "classes", classes);
+    EP_TRY(ep_json_put(r->plan, "classes", classes));
   }
   if (!numbers) EP_TRY(learn_classes(r, classes, r->label));
   *labels = ep_alloc(r->kept, sizeof **labels);
   if (!*labels) return no_memory(r);
   for (ptrdiff_t i = 0; i < r->kept; i++) {
     const char *cell = ep_cell(&r->cells, r->row[i], r->label);
+    EP_TRY(row_step(i, r->kept));
     (*labels)[i] = numbers ? (is_whole(&x, cell), (int)x) : place_of(classes, cell);
   }
   return EP_OK;
@@ -428,6 +442,7 @@ static ep_status fill_number(const ep_table *t, const reading *r, ptrdiff_t k, p
   for (ptrdiff_t i = 0; i < r->kept; i++) {
     double x;
     bool missing;
+    EP_TRY(row_step(i, r->kept));
     EP_TRY(value(&x, &missing, r, column, r->row[i], r->at[k]));
     x = factor * ((missing ? mean : x) - shift);
     if (t->X.prec == EP_SINGLE && fabs(x) > 3.4e38)
@@ -438,7 +453,7 @@ static ep_status fill_number(const ep_table *t, const reading *r, ptrdiff_t k, p
 }
 
 /* one column of 0 and 1 a category; a missing text is the mean of those */
-static void fill_text(const ep_table *t, const reading *r, ptrdiff_t k, ptrdiff_t to) {
+static ep_status fill_text(const ep_table *t, const reading *r, ptrdiff_t k, ptrdiff_t to) {
   const json_t *column = column_of(r, k), *shares = json_object_get(column, "shares");
   const json_t *categories = json_object_get(column, "categories");
   const ptrdiff_t n = width_of(column);
@@ -451,6 +466,7 @@ static void fill_text(const ep_table *t, const reading *r, ptrdiff_t k, ptrdiff_
   for (ptrdiff_t i = 0; i < r->kept; i++) {
     const char *cell = ep_cell(&r->cells, r->row[i], r->at[k]);
     const bool missing = ep_cell_is_missing(cell);
+    EP_TRY(row_step(i, r->kept));
     const int place = missing ? -1 : place_of(categories, cell);
     unknown += !missing && place < 0;
     for (ptrdiff_t c = 0; c < n; c++)
@@ -459,6 +475,7 @@ static void fill_text(const ep_table *t, const reading *r, ptrdiff_t k, ptrdiff_
   if (unknown)
     ep_run_note("%s: column %s: %td texts that the model has not seen count as none of its %td",
                 r->file, text_of(column, "name"), unknown, n);
+  return EP_OK;
 }
 
 static ep_status fill(ep_table *out, const reading *r, ep_precision prec) {
@@ -470,8 +487,7 @@ static ep_status fill(ep_table *out, const reading *r, ep_precision prec) {
   out->group = ep_alloc(D, sizeof *out->group);
   if (!out->spread || !out->group) return no_memory(r);
   for (ptrdiff_t k = 0, to = 0; k < r->count; to += width_of(column_of(r, k)), k++)
-    if (is_text(column_of(r, k))) fill_text(out, r, k, to);
-    else EP_TRY(fill_number(out, r, k, to));
+    EP_TRY(is_text(column_of(r, k)) ? fill_text(out, r, k, to) : fill_number(out, r, k, to));
   return EP_OK;
 }
 
@@ -495,7 +511,8 @@ static void summary(const reading *r) {
 }
 
 static ep_status read_rows(ep_table *out, reading *r, ep_precision prec, const json_t *plan) {
-  r->plan = plan ? json_deep_copy(plan) : json_object();
+  if (plan) EP_TRY(ep_json_copy(&r->plan, plan));
+  else r->plan = json_object();
   r->learning = !plan;
   r->at = ep_alloc(r->cells.cols, sizeof *r->at);
   r->row = ep_alloc(r->cells.rows, sizeof *r->row);
@@ -606,7 +623,7 @@ static ep_status lone_labels(int **labels, json_t **classes, ptrdiff_t *n, readi
     r->row[i] = i;
     if (ep_cell_is_missing(ep_cell(&r->cells, i, 0))) return odd_cell(r, i, 0, "is no label");
   }
-  if (*classes) json_object_set(r->plan, "classes", *classes);
+  if (*classes) EP_TRY(ep_json_put(r->plan, "classes", json_incref(*classes)));
   EP_TRY(read_labels(labels, r));
   *n = r->kept;
   if (!*classes) *classes = json_incref(json_object_get(r->plan, "classes"));
@@ -638,21 +655,24 @@ ep_status ep_table_labels(int **labels, json_t **classes, ptrdiff_t *n, const ch
   return words;
 }
 
-void ep_labels_rename(int *labels, ptrdiff_t n, json_t *classes, const json_t *from) {
+ep_status ep_labels_rename(int *labels, ptrdiff_t n, json_t *classes, const json_t *from) {
   for (ptrdiff_t i = 0; i < n; i++) {
     const char *name = json_string_value(json_array_get(from, (size_t)labels[i]));
-    if (name && place_of(classes, name) < 0) json_array_append_new(classes, json_string(name));
+    EP_TRY(row_step(i, n));
+    if (name && place_of(classes, name) < 0) EP_TRY(ep_json_append(classes, json_string(name)));
     if (name) labels[i] = place_of(classes, name);
   }
+  return EP_OK;
 }
 
 /* ---- plans of matrices */
 
 json_t *ep_plan_of_columns(const double *mean, const double *deviation, ptrdiff_t count) {
   json_t *columns = json_array();
-  for (ptrdiff_t j = 0; j < count; j++)
-    json_array_append_new(columns, json_pack("{s:s,s:f,s:f}", "kind", "number", "mean", mean[j],
-                                             "deviation", deviation[j]));
+  for (ptrdiff_t j = 0; columns && j < count; j++)
+    if (json_array_append_new(columns, json_pack("{s:s,s:f,s:f}", "kind", "number", "mean", mean[j],
+                                                 "deviation", deviation[j])))
+      json_decref(columns), columns = NULL;
   return json_pack("{s:o,s:s}", "columns", columns, "scale", "standard");
 }
 

@@ -29,7 +29,7 @@ void ep_table_free(ep_table *table);
 ep_status ep_table_labels(int **labels, json_t **classes, ptrdiff_t *n, const char *path);
 
 /* Labels that are places in `from` become places in `classes`, which is added to. */
-void ep_labels_rename(int *labels, ptrdiff_t n, json_t *classes, const json_t *from);
+ep_status ep_labels_rename(int *labels, ptrdiff_t n, json_t *classes, const json_t *from);
 
 /* Mean and deviation of every column of a matrix as a plan (scale standard). */
 json_t *ep_plan_of_columns(const double *mean, const double *deviation, ptrdiff_t count);

@@ -3,6 +3,7 @@
 
 #include "core/mem.h"
 
+#include <eigenpair/json.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -111,13 +112,11 @@ ep_status ep_model_write(ep_npz *file, json_t *config, const ep_model *m) {
   return st;
 }
 
-/* jansson's own copy may leave members out when memory ends */
 ep_status ep_config_copy(json_t **out, const json_t *config) {
-  *out = config ? json_copy((json_t *)config) : json_object();
-  const size_t members = config ? json_object_size(config) : 0;
-  if (*out && json_object_size(*out) == members) return EP_OK;
-  json_decref(*out);
-  return EP_FAIL(EP_ERR_NOMEM, "no memory for the settings as JSON");
+  if (config) return ep_json_copy(out, config);
+  *out = json_object();
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for the settings as JSON");
+  return EP_OK;
 }
 
 ep_status ep_model_save(const char *path, const ep_model *model) {
@@ -139,14 +138,12 @@ ep_status ep_model_save(const char *path, const ep_model *model) {
 /* Weights without a config (written by hand with numpy.savez) are a relu network. */
 static ep_status read_config(ep_model *out, ep_setup *setup, ep_npz *file, const char *path) {
   char *text;
-  json_error_t error;
   ep_setup_default(setup);
   if (!ep_npz_has(file, "config")) return EP_OK;
   EP_TRY(ep_npz_get_text(&text, file, "config"));
-  out->config = json_loads(text, 0, &error);
+  const ep_status st = ep_json_parse(&out->config, text, path);
   ep_npz_text_free(text);
-  EP_CHECK(json_is_object(out->config), EP_ERR_INPUT, "%s: its config is not JSON: %s", path,
-           out->config ? "not an object" : error.text);
+  EP_TRY(st);
   out->unit = json_is_true(json_object_get(out->config, "unit"));
   out->normalise = json_is_true(json_object_get(out->config, "normalise"));
   return ep_setup_from_json(setup, out->config);

@@ -260,14 +260,15 @@ static ep_status series(json_t *out, const char *name, const ep_history *h, cons
   if (column_of(h, column) == h->columns) return EP_OK;
   json_t *x = json_array(), *y = json_array();
   double last = NAN;
+  EP_TRY(ep_json_put(out, name, json_pack("{s:o, s:o}", "epoch", x, "value", y)));
   for (ptrdiff_t r = 0; r < h->rows; r++) {
     const double v = history_at(h, r, column) / scale;
     if (v == last) continue; /* between two looks */
     last = v;
-    json_array_append_new(x, json_real(history_at(h, r, "epoch")));
-    json_array_append_new(y, ep_json_number(v));
+    EP_TRY(ep_json_append(x, json_real(history_at(h, r, "epoch"))));
+    EP_TRY(ep_json_append(y, ep_json_number(v)));
   }
-  return ep_json_put(out, name, json_pack("{s:o, s:o}", "epoch", x, "value", y));
+  return EP_OK;
 }
 
 /* mean and max over the points of the pairs of |a_i - b_i| / |b_i|; points with b = 0 are left out */
@@ -316,8 +317,8 @@ static ep_status check_bounds(stage *s, const fit *f) {
         rows[i].bound->what; /* of the orthogonal model: C, and its PCA */
     const bool orthogonal = what == EP_BOUND_COVARIANCE || what == EP_BOUND_REPRESENTATION;
     if (st || orthogonal != grassmann) continue;
-    json_object_set_new(one, "method", json_string(s->setup->fit.method));
-    json_array_append(all, one);
+    st = ep_json_put(one, "method", json_string(s->setup->fit.method));
+    if (!st) st = ep_json_append(all, json_incref(one));
   }
   json_decref(list);
   return st;
@@ -415,12 +416,13 @@ static ep_status rotated_difference(stage *s, ep_model *first, ep_model *last) {
 static ep_status spectrum(json_t *out, const ep_fit_info *info) {
   const json_t *lambda = json_object_get(info->numbers, "eigenvalues");
   const json_t *gap = json_object_get(info->numbers, "gap");
-  json_t *all = json_copy((json_t *)lambda);
-  const size_t n = json_array_size(all);
-  if (n > 0 && json_is_real(gap)) /* and the first that was not asked for */
-    json_array_append_new(
-        all, json_real(json_real_value(json_array_get(all, n - 1)) - json_real_value(gap)));
-  return ep_json_put(out, "spectrum", all);
+  const size_t n = json_array_size(lambda);
+  json_t *all;
+  EP_TRY(ep_json_copy(&all, lambda));
+  EP_TRY(ep_json_put(out, "spectrum", all));
+  if (n == 0 || !json_is_real(gap)) return EP_OK;
+  return ep_json_append(all, json_real(json_real_value(json_array_get(lambda, n - 1)) -
+                                       json_real_value(gap))); /* the first not asked for */
 }
 
 /* PCA of C at the weights that grassmann ended with, beside that of C(0) and the trained W */

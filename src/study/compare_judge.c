@@ -43,15 +43,16 @@ static ep_status plane(ep_work *work, json_t *entry, const ep_mat *E, const int 
   EP_TRY(ep_eigen_matrix(&V, lambda, &info, &C, &config, 0));
   ep_eigen_signs(&V);
   ep_mat_mul(&Y, 1, &X, EP_N, &V, EP_N, 0);
-  json_t *label = json_array();
   for (ptrdiff_t i = 0; i < n; i++) {
     x[i] = *ep_d(&Y, i, 0);
     x[n + i] = V.cols > 1 ? *ep_d(&Y, i, 1) : 0;
-    json_array_append_new(label, json_integer(labels[i]));
   }
-  return ep_json_put(entry, "plane",
+  json_t *label = json_array();
+  EP_TRY(ep_json_put(entry, "plane",
                      json_pack("{s:o, s:o, s:o}", "x", ep_json_numbers(x, n), "y",
-                               ep_json_numbers(x + n, n), "label", label));
+                               ep_json_numbers(x + n, n), "label", label)));
+  for (ptrdiff_t i = 0; i < n; i++) EP_TRY(ep_json_append(label, json_integer(labels[i])));
+  return EP_OK;
 }
 
 static ep_status probe(ep_trial *t, const ep_labelled *train, const ep_labelled *test,

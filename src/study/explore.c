@@ -106,14 +106,15 @@ static ep_status add_classes(explore *x, json_t *columns, const char *title, con
 
 static json_t *class_names(const explore *x) {
   json_t *names = json_array();
-  for (ptrdiff_t c = 0; c < x->classes; c++) json_array_append_new(names, name_of(x, c));
+  for (ptrdiff_t c = 0; names && c < x->classes; c++)
+    if (json_array_append_new(names, name_of(x, c))) json_decref(names), names = NULL;
   return names;
 }
 
 static json_t *cluster_names(const explore *x) {
   json_t *names = json_array();
-  for (ptrdiff_t c = 0; c < x->clusters; c++)
-    json_array_append_new(names, json_sprintf("%td", c + 1));
+  for (ptrdiff_t c = 0; names && c < x->clusters; c++)
+    if (json_array_append_new(names, json_sprintf("%td", c + 1))) json_decref(names), names = NULL;
   return names;
 }
 
@@ -406,11 +407,9 @@ static ep_status add_probe(explore *x, json_t *list, const char *name, const dra
   for (int s = 0; s < 2 && d->space[s].data; s++) {
     const ep_labelled points = {&d->space[s], d->labels};
     EP_TRY(ep_probe_run(&r, name, &points, NULL, &config, x->run));
-    const ep_status st = set(entry, s ? "raw" : "accuracy", json_real(r.accuracy));
-    if (!st && s == 0)
-      (void)json_object_update_new(
-          entry, json_pack("{s:I,s:I}", "train_points", (json_int_t)r.train, "test_points",
-                           (json_int_t)r.test));
+    ep_status st = set(entry, s ? "raw" : "accuracy", json_real(r.accuracy));
+    if (!st && s == 0) st = set(entry, "train_points", json_integer(r.train));
+    if (!st && s == 0) st = set(entry, "test_points", json_integer(r.test));
     ep_probe_result_free(&r);
     EP_TRY(st);
   }

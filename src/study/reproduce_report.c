@@ -54,7 +54,8 @@ static ep_status figures(json_t *section, const json_t *job) {
   EP_TRY(ep_json_put(section, "figures", list));
   json_array_foreach(json_object_get(job, "figures"), i, figure) {
     char name[128];
-    json_t *copy = json_copy(figure);
+    json_t *copy;
+    EP_TRY(ep_json_copy(&copy, figure));
     snprintf(name, sizeof name, "%s-%.60s", text_of(job, "id"), text_of(figure, "name"));
     EP_TRY(ep_json_append(list, copy));
     EP_TRY(ep_json_put(copy, "name", json_string(name)));

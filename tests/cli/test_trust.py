@@ -544,3 +544,47 @@ def test_memory_ends_in_the_integrator(ep, save, rng):
         middle = (low + high) // 2
         low, high = (low, middle) if end(middle) == 0 else (middle, high)
     assert [end(m) for m in range(high - 40, high - 4, 4)] == [1] * 9
+
+
+# ---- 7, of readers: loading obeys SIGTERM
+
+BIG = 150_000_000  # bytes once unpacked: a second or more to read, so that there is a middle to be stopped in
+
+
+def big_csv(path, header=b""):
+    """Numbers as text, with a header (a table, cells first) or without (a matrix)."""
+    rows = b"".join(b"%d.%d,-0.25,1e-3,%d,0.5,7.125,-3,0.0625\n" % (i % 97, i % 89, i % 13) for i in range(2000))
+    path.write_bytes(header + rows * (BIG // len(rows)))
+
+
+READ_FOR_LONG = {
+    "matrix.csv": lambda p: big_csv(p),
+    "table.csv": lambda p: big_csv(p, b"a,b,c,d,e,f,g,h\n"),
+    "packed.npz": lambda p: bomb(p, 8 * BIG),
+    "packed.gz": lambda p: bomb(p, 8 * BIG),
+}
+
+
+def processor_seconds(pid):
+    """What a process has used so far; a busy machine does not matter to it."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+@shipped_only
+@pytest.mark.parametrize("name", READ_FOR_LONG)
+def test_loading_obeys_sigterm(call, tmp_path, name):
+    """Defect 7: asked to stop while it loads a large file, the program ends with less than a second's work, and writes nothing."""
+    READ_FOR_LONG[name](tmp_path / name)
+    how = call("fit", "--data", name, "--epochs", 1, "--width", 8, "--outputs", 2, "--memory", "20G", "--out", "m.npz")
+    process = subprocess.Popen(**how, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while process.poll() is None and processor_seconds(process.pid) < 0.3:  # it is reading by now
+        time.sleep(0.01)
+    before = processor_seconds(process.pid)
+    process.terminate()
+    out, err = process.stdout.read(), process.stderr.read()
+    _, state, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(state)
+    assert process.returncode == 130 and out == "" and "interrupted" in err, (process.returncode, err)
+    assert usage.ru_utime + usage.ru_stime - before < 1
+    assert [p.name for p in tmp_path.iterdir()] == [name]
