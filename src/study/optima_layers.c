@@ -216,13 +216,13 @@ static ep_status ticket_figure(ep_claim_result *r, const means part[3]) {
   static const char *const names[3] = {"wide layer", "ticket", "fresh start"};
   static const char *const words[3] = {"covered_wide_uniform_4_2", "covered_ticket_uniform_4_2",
                                        "covered_fresh_uniform_4_2"};
-  const double x[3] = {1, 2, 3};
+  const double x[3] = {0, 1. / 4, 1. / 2};
   json_t *figure;
   EP_TRY(claim_figure(&figure, r, "ticket", EP_FIGURE_LINE, "Tickets",
                       "Patterns covered by a layer of twelve nodes, by the nodes it is cut down to "
                       "when trained again from their own starts, and from fresh starts; uniform "
                       "weights, InfoNCE of tau = 4 and 2.",
-                      (ep_axis){"weights: uniform, tau 4, tau 2", false},
+                      (ep_axis){"1/tau (0: uniform weights)", false},
                       (ep_axis){"patterns covered", false}));
   for (int k = 0; k < 3; k++) {
     EP_TRY(ep_figure_add(figure, &(ep_series){.name = names[k],

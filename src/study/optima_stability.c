@@ -91,15 +91,17 @@ static ep_status gaussian_figure(ep_claim_result *r) {
 }
 
 typedef struct {
-  double gap[64], roughness[64];
-  int stable[64];
-  int count, promised, departed, broken;
+  double q[2][64], gap[2][64]; /* of those that depart (0) and that come back (1) */
+  int of[2], count, promised, departed, broken;
+  double roughness; /* the largest: 0 but for rounding, no point lies on a hyperplane */
 } tally;
 
-static void add(tally *t, const ep_optimum *o) {
-  t->gap[t->count] = o->alignment > 0.5 ? o->gap : o->lambda - o->top;
-  t->roughness[t->count] = o->roughness;
-  t->stable[t->count++] = o->stable;
+static void add(tally *t, const ep_optimum *o, double q) {
+  const int back = o->stable, i = t->of[back]++;
+  t->q[back][i] = q;
+  t->gap[back][i] = o->alignment > 0.5 ? o->gap : o->lambda - o->top;
+  t->roughness = fmax(t->roughness, o->roughness);
+  t->count++;
   t->promised += o->theorem1;
   t->departed += !o->stable;
   t->broken += o->theorem1 && !o->stable;
@@ -127,7 +129,7 @@ static ep_status critical_points(tally *t, uint64_t seed) {
       ep_optimum o = {0};
       ep_population_pattern(u, &p, m);
       st = ep_optimum_measure(&o, &p.layer, u, &c, seed);
-      if (!st) add(t, &o);
+      if (!st) add(t, &o, q[k][m]);
     }
     ep_population_free(&p);
     EP_TRY(st);
@@ -138,14 +140,17 @@ static ep_status critical_points(tally *t, uint64_t seed) {
 static ep_status tally_figure(ep_claim_result *r, const tally *t) {
   json_t *figure;
   EP_TRY(claim_figure(&figure, r, "stability", EP_FIGURE_SCATTER,
-                      "Gap and roughness of critical points",
-                      "Every u_m of four summation models with unequal q_m: gap against roughness; "
-                      "label 1 came back after every push.",
-                      (ep_axis){"roughness", false}, (ep_axis){"gap", false}));
-  return ep_figure_add(
-      figure,
-      &(ep_series){
-          .name = "u_m", .count = t->count, .x = t->roughness, .y = t->gap, .label = t->stable});
+                      "Critical points that come back after a push, and those that depart",
+                      "Every u_m of four summation models with unequal q_m: lambda(u_m) less the "
+                      "largest other eigenvalue. Their roughness is 0, so that Theorem 1 promises "
+                      "all above 0; all below depart.",
+                      (ep_axis){"q_m", false}, (ep_axis){"lambda(u_m) - largest other", false}));
+  for (int back = 1; back >= 0; back--)
+    EP_TRY(ep_figure_add(figure, &(ep_series){.name = back ? "comes back" : "departs",
+                                              .count = t->of[back],
+                                              .x = t->q[back],
+                                              .y = t->gap[back]}));
+  return ep_figure_rule(figure, 'y', 0, "Theorem 1");
 }
 
 ep_status optima_stability(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -160,6 +165,7 @@ ep_status optima_stability(ep_claim_result *r, ep_claim_size size, const ep_run_
   EP_TRY(ep_claim_measure(r, "gap_above_roughness", t.promised));
   EP_TRY(ep_claim_measure(r, "of_these_departed", t.broken));
   EP_TRY(ep_claim_measure(r, "departed", t.departed));
+  EP_TRY(ep_claim_measure(r, "largest_roughness_of_them", t.roughness));
   EP_TRY(tally_figure(r, &t));
   EP_TRY(ep_claim_note(r,
                        "Gaussian points of the plane on 8,000 angles with two radii that have "

@@ -93,20 +93,23 @@ static ep_status rate_seed(rate_table *t, double *critical, ep_work *work, long 
 }
 
 static ep_status rate_figure(ep_claim_result *r, const rate_table *t) {
+  const double floor = 1e-16, lost = 1e6; /* rounding; what is called diverged */
+  double network[RATES], linear[RATES];
   json_t *f;
-  EP_TRY(ep_figure_new(&f, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
-                       "Share of the loss that is left, of the network and of the linear model, "
-                       "against the rate: the largest over seeds.",
-                       (ep_axis){"rate / (2 / lambda_max)", false}, (ep_axis){"loss left", true}));
-  ep_status st = tangent_line(f, "network", rates, t->network, RATES, false);
-  if (!st) st = tangent_line(f, "linear model", rates, t->linear, RATES, true);
-  if (!st) st = ep_figure_rule(f, 'x', 1, "2/lambda_max: above it the linear model diverges");
-  for (int i = RATES - 1; !st && i >= 0; i--)
-    if (isfinite(t->network[i])) {
-      if (i < RATES - 1) st = ep_figure_rule(f, 'x', rates[i + 1], "from here a network diverges");
-      break;
-    }
-  return tangent_figure(r, f, st);
+  for (int i = 0; i < RATES; i++) {
+    network[i] = fmin(fmax(t->network[i], floor), lost);
+    linear[i] = fmin(fmax(t->linear[i], floor), lost);
+  }
+  EP_TRY(
+      claim_figure(&f, r, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
+                   "Share of the loss that is left, of the network and of the linear model, "
+                   "against the rate: the largest over seeds. Points on the upper line diverged; "
+                   "below 1e-16 it is rounding.",
+                   (ep_axis){"rate / (2 / lambda_max)", false}, (ep_axis){"loss left", true}));
+  EP_TRY(tangent_line(f, "network", rates, network, RATES, false));
+  EP_TRY(tangent_line(f, "linear model", rates, linear, RATES, true));
+  EP_TRY(ep_figure_rule(f, 'y', lost, "diverged"));
+  return ep_figure_rule(f, 'x', 1, "2/lambda_max");
 }
 
 ep_status tangent_rate(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

@@ -10,7 +10,7 @@ IDS = """wide-fig1 wide-lemma9 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-f
 wide-eq9 wide-fig5l wide-fig5m wide-fig5r wide-fig7 wide-bounds wide-theorem13 wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-data wide-open-start
 linear-fig1 linear-fig2 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
 linear-noncontrastive tangent-lee tangent-bounds tangent-rate tangent-loss tangent-target tangent-nngp tangent-ensemble
-tangent-nofreelunch tangent-general tangent-modes tangent-predict
+tangent-nofreelunch tangent-general tangent-modes tangent-predict tangent-slips
 optima-exact optima-fig1 optima-linear optima-count optima-joint optima-ticket optima-basins optima-stability optima-weights
 optima-theorem2 optima-theorem3 optima-kernel optima-limit""".split()
 
@@ -106,6 +106,9 @@ def test_numbers_beyond_the_criterion(run):
     assert abs(lee["exponent parameters erf, 3 layers"] + 0.5) < 0.1 < lee["exponent outputs control"] + 0.25
     bounds = measured(run, "tangent-bounds")
     assert bounds["N of eq 92"] > 1e9 and bounds["f_lin as printed less f"] > 10 * bounds["f_lin less f"]
+    slips = measured(run, "tangent-slips")  # as printed off, as corrected not, each of them
+    assert len(slips) == 8 and all(printed > 1 >= corrected for printed, corrected in slips.values())
+    assert abs(slips["eq. 127 and 128 printed and corrected"][0] - 50) < 1  # half of the change, in units of 1 %
     for phi, excess in (("erf", 1.68), ("tanh", 1.88), ("relu", 15)):  # 3 (E h^4/(E h^2)^2 - 1)
         assert abs(measured(run, "tangent-nngp")[f"kurtosis {phi} H=1"][2] - excess) < 0.01
     assert measured(run, "tangent-general")["falls eigenfunctions"] == 0 < measured(run, "tangent-general")["falls random functions"]
