@@ -13,6 +13,7 @@ help:
 	@echo "make test          set up, build, run all tests"
 	@echo "make build         the program at $(EP)"
 	@echo "make install       program, library, headers, pkg-config file, man pages (PREFIX=/usr/local)"
+	@echo "make packages      a .deb and a .tar.gz; test-packages: both on a bare Debian 12 (needs root and the network)"
 	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
 	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2 --ablations')"
@@ -81,6 +82,15 @@ docs: build
 
 install: build
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+# build/release/packages: a .deb and a .tar.gz; test-packages installs and runs both on a bare Debian 12 (root, network)
+.PHONY: packages test-packages
+packages: build
+	@cd build/release && cpack >packages.log || { cat packages.log; exit 1; }
+	@ls build/release/packages/*.deb build/release/packages/*.tar.gz
+
+test-packages: packages
+	@tools/test_packages.sh build/release/packages
 
 # the wheel build/eigenpair-*.whl, with Debian's packages alone
 python: build

@@ -8,14 +8,15 @@ static const char *kernel_name(int i) {
   return names[i];
 }
 
-#define NTK_OPTIONS(X, S)                                                                         \
-  X(S, NAME, kernel, "empirical", 0, 0, kernel_name,                                              \
-    "of a finite network, or at infinite width: tangent kernel, Gaussian process")                \
-  X(S, NAME, layout, "full", 0, 0, ep_layout_name,                                                \
-    "empirical: (n, n2, Z, Z), (n, n2, Z), or their mean (n, n2)")                                \
-  X(S, TEXT, data2, "", 0, 0, NULL, "second set of points, like --data (default: the first)")     \
-  X(S, TEXT, drift, "", 0, 0, NULL, "how far two models' kernels are apart: --drift A.npz B.npz") \
-  X(S, FLAG, explain, NULL, 0, 0, NULL, "say how it is computed, and why")                        \
+#define NTK_OPTIONS(X, S)                                                                     \
+  X(S, NAME, kernel, "empirical", 0, 0, kernel_name,                                          \
+    "of a finite network, or at infinite width: tangent kernel, Gaussian process")            \
+  X(S, NAME, layout, "full", 0, 0, ep_layout_name,                                            \
+    "empirical: (n, n2, Z, Z), (n, n2, Z), or their mean (n, n2)")                            \
+  X(S, TEXT, data2, "", 0, 0, NULL, "second set of points, like --data (default: the first)") \
+  X(S, TEXT, drift, "", 0, 0, NULL,                                                           \
+    "how far the kernels of models are from that of the first: --drift A.npz B.npz ..")       \
+  X(S, FLAG, explain, NULL, 0, 0, NULL, "say how it is computed, and why")                    \
   X(S, TEXT, out, "kernel.npy", 0, 0, NULL, "the kernel")
 typedef struct {
   NTK_OPTIONS(EP_OPT_FIELD, )
@@ -54,7 +55,8 @@ void help_ntk(FILE *to) {
           "  eigenpair ntk --data x.npy --init model.npz --out K.npy         of a model's network\n"
           "  eigenpair ntk --data x.npy --kernel analytic --depth 3          at infinite width\n"
           "  eigenpair ntk --drift before.npz after.npz --data x.npy --json  max, frobenius, "
-          "relative_frobenius\n\n"
+          "relative_frobenius\n"
+          "  eigenpair ntk --drift epoch-*.npz --data x.npy                  along training\n\n"
           "A result larger than --memory goes straight to the file.\n");
   args_help(groups, to);
 }
@@ -261,65 +263,116 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   return report(s, ndim, shape);
 }
 
-/* ---- the distance of two kernels */
+/* ---- how far kernels are from the first, along training */
 
-static ep_status drift_kernels(ntk_work *w, const setup_ntk *s, const network *b, ep_mat *K2) {
-  const ep_net_shape *p = &w->of.net->shape, *q = &b->net->shape;
-  EP_CHECK(p->inputs == q->inputs && p->outputs == q->outputs, EP_ERR_SHAPE,
-           "the two models take points of dimension %td and %td and give %td and %td outputs",
-           p->inputs, q->inputs, p->outputs, q->outputs);
+static ep_status first_kernel(ntk_work *w, const setup_ntk *s, ep_mat *K2) {
+  const ptrdiff_t outputs = w->of.net->shape.outputs;
   EP_TRY(read_points(&w->x, s, s->data.data, w->of.model));
-  const ptrdiff_t n = w->x.X.rows, cols = n * p->outputs * p->outputs;
+  const ptrdiff_t n = w->x.X.rows, cols = n * outputs * outputs;
   const double bytes = 2 * (double)n * (double)cols * (double)ep_sizeof(w->x.X.prec);
   EP_CHECK((double)ep_memory_current() + bytes < ep_run_memory(&s->run), EP_ERR_ARG,
            "--memory is too small for two kernels of %td points and %td outputs (%.0f MiB): use "
            "--samples",
-           n, p->outputs, bytes / 1048576);
+           n, outputs, bytes / 1048576);
   EP_TRY(ep_mat_new(&w->K, w->x.X.prec, n, cols));
   EP_TRY(ep_mat_new(K2, w->x.X.prec, n, cols));
-  const double memory = ep_run_memory_left(&s->run);
-  EP_TRY(ep_ntk_empirical(&w->K, w->of.net, &w->x.X, NULL, EP_FULL, memory));
-  EP_TRY(ep_ntk_empirical(K2, b->net, &w->x.X, NULL, EP_FULL, memory));
-  const ep_drift d = ep_kernel_drift(&w->K, K2);
-  if (s->cli.json)
-    return print_json(json_pack("{s:o,s:o,s:o,s:I,s:s}", "max", number_json(d.max), "frobenius",
-                                number_json(d.frobenius), "relative_frobenius",
-                                number_json(d.relative_frobenius), "points", (json_int_t)n,
-                                "version", ep_version()));
-  printf("max %.6g, Frobenius %.6g, relative %.6g, on %td points\n", d.max, d.frobenius,
-         d.relative_frobenius, n);
-  return EP_OK;
+  return ep_ntk_empirical(&w->K, w->of.net, &w->x.X, NULL, EP_FULL, ep_run_memory_left(&s->run));
 }
 
-static ep_status drift(ntk_work *w, const setup_ntk *s, const char *second) {
+/* of the network in a file from the first; K2 is scratch */
+static ep_status drift_of(ep_drift *d, ntk_work *w, const setup_ntk *s, const char *path,
+                          ep_mat *K2) {
   network b = {0};
-  ep_mat K2 = {0};
-  EP_TRY(read_network(&w->of, s, s->ntk.drift));
-  ep_status st = read_network(&b, s, second);
-  if (!st) st = drift_kernels(w, s, &b, &K2);
-  ep_mat_free(&K2);
+  const ep_net_shape *p = &w->of.net->shape;
+  ep_status st = read_network(&b, s, path);
+  const ep_net_shape *q = st ? p : &b.net->shape;
+  if (p->inputs != q->inputs || p->outputs != q->outputs)
+    st = EP_FAIL(EP_ERR_SHAPE,
+                 "the two models take points of dimension %td and %td and give %td and %td outputs",
+                 p->inputs, q->inputs, p->outputs, q->outputs);
+  if (!st && !K2->data) st = first_kernel(w, s, K2);
+  if (!st) st = ep_ntk_empirical(K2, b.net, &w->x.X, NULL, EP_FULL, ep_run_memory_left(&s->run));
+  if (!st) *d = ep_kernel_drift(&w->K, K2);
   free_network(&b);
   return st;
 }
 
+static json_t *drift_json(const ep_drift *d) {
+  return json_pack("{s:o,s:o,s:o}", "max", number_json(d->max), "frobenius",
+                   number_json(d->frobenius), "relative_frobenius",
+                   number_json(d->relative_frobenius));
+}
+
+static void print_drifts(const json_t *rows, ptrdiff_t points) {
+  size_t i;
+  const json_t *row;
+  json_array_foreach(rows, i, row) {
+    if (json_array_size(rows) > 1) printf("%s: ", json_string_value(json_object_get(row, "model")));
+    printf("max %.6g, Frobenius %.6g, relative %.6g, on %td points\n",
+           json_number_value(json_object_get(row, "max")),
+           json_number_value(json_object_get(row, "frobenius")),
+           json_number_value(json_object_get(row, "relative_frobenius")), points);
+  }
+}
+
+/* One other model: its drift. Several, as training left them: that of the last, and a row of `drifts` each. */
+static ep_status drift(ntk_work *w, const setup_ntk *s, const char *const *paths, int count) {
+  ep_drift d = {0};
+  ep_mat K2 = {0};
+  json_t *rows = json_array();
+  ep_status st = read_network(&w->of, s, s->ntk.drift);
+  for (int i = 0; !st && i < count; i++) {
+    st = drift_of(&d, w, s, paths[i], &K2);
+    if (st) break;
+    json_t *row = drift_json(&d);
+    json_object_set_new(row, "model", json_string(paths[i]));
+    json_array_append_new(rows, row);
+  }
+  ep_mat_free(&K2);
+  if (!st && !s->cli.json) print_drifts(rows, w->x.X.rows);
+  if (!st && s->cli.json) {
+    json_t *all = drift_json(&d);
+    json_object_set_new(all, "points", json_integer(w->x.X.rows));
+    json_object_set_new(all, "version", json_string(ep_version()));
+    json_object_set(all, "drifts", rows);
+    st = print_json(all);
+  }
+  json_decref(rows);
+  return st;
+}
+
+/* The words beside the options: models of --drift behind the first, else the data. */
+static ep_status take_words(setup_ntk *s, const char *const *words, int count, int argc,
+                            char **argv) {
+  if (s->ntk.drift[0]) {
+    EP_CHECK(count >= 1, EP_ERR_ARG, "--drift takes two models or more: --drift A.npz B.npz");
+    return EP_OK;
+  }
+  EP_CHECK(count <= 1, EP_ERR_ARG, "'%s' is not an option (options begin with --)", words[1]);
+  EP_CHECK(count == 0 || !args_peek(argc, argv, "--data"), EP_ERR_ARG,
+           "'%s' and --data both say what the data are; give one", words[0]);
+  if (count) EP_TRY(ep_options_set(ep_options_find(ep_data_options, "data"), &s->data, words[0]));
+  return EP_OK;
+}
+
 ep_status cmd_ntk(int argc, char **argv) {
+  enum { MOST = 1000 };
   static setup_ntk s;
   ep_option_group groups[7];
   ntk_work w = {0};
-  const char *second = NULL;
+  const char *words[MOST];
   int count;
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
-  EP_TRY(args_parse(groups, argc, argv, &second, 1, &count));
+  EP_TRY(args_parse(groups, argc, argv, words, MOST, &count));
   s.argc = argc;
   s.argv = argv;
+  EP_TRY(take_words(&s, words, count, argc, argv));
   EP_TRY(init_options(&s.net, &s.analytic, argc, argv));
-  EP_CHECK((count == 1) == (s.ntk.drift[0] != '\0'), EP_ERR_ARG,
-           "--drift takes two models: --drift A.npz B.npz");
   const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
-  const ep_status st = s.ntk.drift[0] ? drift(&w, &s, second) : kernel(&w, &s);
+  const ep_status st = s.ntk.drift[0] ? drift(&w, &s, words, count) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);
   ep_npy_map_close(w.map);
   ep_dataset_free(&w.x);

@@ -18,6 +18,8 @@ typedef struct {
   void (*help)(FILE *to);
 } command;
 
+const command *command_at(int i); /* main.c; NULL past the last */
+
 ep_status cmd_fit(int argc, char **argv);
 void help_fit(FILE *to);
 ep_status cmd_accumulate(int argc, char **argv);
@@ -48,6 +50,8 @@ ep_status cmd_optima(int argc, char **argv);
 void help_optima(FILE *to);
 ep_status cmd_neighbours(int argc, char **argv);
 void help_neighbours(FILE *to);
+ep_status cmd_completion(int argc, char **argv);
+void help_completion(FILE *to);
 ep_status cmd_explore(int argc, char **argv);
 void help_explore(FILE *to);
 ep_status cmd_data(int argc, char **argv);
@@ -107,6 +111,9 @@ extern const ep_option cli_options[];
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
                      int most, int *count);
 void args_help(const ep_option_group *groups, FILE *to);
+/* Hands the tables of a command's options to `look`. */
+ep_status args_tables(const command *c, void (*look)(const ep_option_group *groups, void *data),
+                      void *data);
 bool args_has(int argc, char **argv, const char *option); /* was it given? */
 /* The value of one flag, without reading the others; NULL if it is not there. */
 const char *args_peek(int argc, char **argv, const char *flag);

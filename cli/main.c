@@ -31,10 +31,14 @@ static const command commands[] = {
     {"reproduce", "the papers' figures and claims, each checked and drawn", cmd_reproduce,
      help_reproduce},
     {"data", "list, describe, fetch, convert and make data sets", cmd_data, help_data},
+    {"completion", "a script that completes commands and options, for bash, zsh or fish",
+     cmd_completion, help_completion},
     {"version", "what runs and on what: processor, kernels, BLAS, threads", cmd_version,
      help_version},
 };
 enum { COMMANDS = sizeof commands / sizeof *commands };
+
+const command *command_at(int i) { return i < COMMANDS ? &commands[i] : NULL; }
 
 static const command *find(const char *name) {
   for (int i = 0; i < COMMANDS; i++)

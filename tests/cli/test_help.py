@@ -4,7 +4,7 @@ import re
 import pytest
 
 COMMANDS = ["fit", "accumulate", "merge", "plan", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
-            "version"]
+            "completion", "version"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
     "fit": {"samples": "0", "scale": "auto", "width": "1000", "depth": "1", "outputs": "10", "activation": "relu",
@@ -60,6 +60,7 @@ DEFAULTS = {
     "report": {"out": "report"},
     "reproduce": {"out": "reproduce", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "data": {"samples": "0", "scale": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+    "completion": {},
     "version": {},
 }
 # options of interface.md without a default value
@@ -82,6 +83,7 @@ OTHERS = {
                "image strict input-scale init layers biases json progress",
     "optima": "alpha ball data labels image strict augment anchors positives out report json progress",
     "data": "data labels image strict out labels-out yes json progress",
+    "completion": "json progress",
     "version": "json progress",
 }
 

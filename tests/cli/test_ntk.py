@@ -255,6 +255,19 @@ def test_drift(good, ntk, start, save, rng, phi, depth):
     none = json.loads(good("ntk", "--drift", "a.npz", "a.npz", *args, "--json"))
     assert none["max"] == none["frobenius"] == none["relative_frobenius"] == 0
     assert "max" in good("ntk", "--drift", "a.npz", "b.npz", *args)
+    course = json.loads(good("ntk", "--drift", "a.npz", "a.npz", "b.npz", *args, "--json"))
+    assert course["max"] == d["max"] and [r["model"] for r in course["drifts"]] == ["a.npz", "b.npz"]
+    assert [r["frobenius"] for r in course["drifts"]] == [0, d["frobenius"]]
+    assert good("ntk", "--drift", "a.npz", "a.npz", "b.npz", *args).count("\n") == 2
+
+
+def test_the_first_word_is_the_data(good, ntk, start, save, rng, tmp_path):
+    """As in the other commands."""
+    save(x=rng.normal(size=(5, 4)))
+    start(name="a.npz")
+    K = ntk("--data", "x.npy", "--init", "a.npz")
+    good("ntk", "x.npy", "--init", "a.npz", "--precision", "double", "--out", "word.npy")
+    assert np.array_equal(np.load(tmp_path / "word.npy"), K)
 
 
 def test_drift_of_input_scale(good, ntk, start, save, rng):
