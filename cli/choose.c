@@ -102,7 +102,8 @@ ep_status note_ignored(ep_fit_info *info, const ep_setup *s, int argc, char **ar
   static const char *const epochs[] = {"epochs",   "rate",       "temperature", "tolerance",
                                        "patience", "integrator", NULL};
   static const char *const loss[] = {"loss", NULL}, *const width[] = {"width", "init", NULL};
-  static const char *const forms[] = {"ridge", "power", "landmarks", "path", "features", NULL};
+  static const char *const forms[] = {"ridge",  "power",    "landmarks", "path",
+                                      "solver", "features", NULL};
   const char *m = s->fit.method;
   const bool whitened = strcmp(m, "whitened") == 0;
   if (!ep_method_is_closed(m)) return ignored(info, forms, m, "trains", argc, argv);

@@ -140,10 +140,13 @@ ep_status ranks_begin(void) {
   MPI_Comm_size(node, &on_node);
   MPI_Comm_free(&node);
   world.sum = sum, world.gather = gather, world.broadcast = broadcast;
+  world.spread = ranks_spread;
   if (world.rank > 0 && !freopen("/dev/null", "w", stdout))
     return EP_FAIL(EP_ERR_IO, "standard output cannot be closed");
   return EP_OK;
 }
+
+int ranks_handle(void) { return MPI_Comm_c2f(MPI_COMM_WORLD); }
 
 bool ranks_failed_before(void) {
   enum { TAG = 1, WAIT = 3000 }; /* milliseconds that a lower rank has to find the same */

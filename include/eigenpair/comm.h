@@ -7,6 +7,25 @@
 
 EP_BEGIN
 
+/* Two symmetric matrices A and B of one order, spread over the ranks: for eigenproblems that are too large for one of them.
+ * This rank's part of a matrix has cols rows of `rows` numbers, row-major: number (a, b) is entry (col[a], row[b]) of the
+ * whole, both triangles filled in. Matrices of `order` rows are whole and the same on every rank, without gaps, double.
+ * Every rank makes every call. */
+typedef struct ep_dist {
+  const struct ep_comm *comm;
+  ptrdiff_t order, rows, cols;
+  const ptrdiff_t *row, *col;
+  char what[256];                                      /* who does it, in words */
+  ep_status (*cholesky)(struct ep_dist *s, double *B); /* B <- L, B = LL' */
+  ep_status (*solve)(struct ep_dist *s, const ep_mat *X, double *L, ep_trans t); /* X <- L^{-1} X */
+  ep_status (*mul)(struct ep_dist *s, const ep_mat *Y, double *A, const ep_mat *X); /* Y = A X */
+  /* The largest eigenpairs of L^{-1} A L'^{-1}, falling: V (order x k), lambda[k + 1] (NAN past the last), the largest
+   * residual. A is lost. */
+  ep_status (*eigen)(struct ep_dist *s, const ep_mat *V, double *lambda, double *residual,
+                     double *A, double *L);
+  void (*free)(struct ep_dist *s);
+} ep_dist;
+
 typedef struct ep_comm {
   int rank, size;
   void *impl;
@@ -16,6 +35,9 @@ typedef struct ep_comm {
   ep_status (*gather)(const struct ep_comm *comm, void *x, const ptrdiff_t *first, size_t bytes);
   /* from rank 0 */
   ep_status (*broadcast)(const struct ep_comm *comm, void *x, size_t bytes);
+  /* NULL: cannot. solver: "scalapack" or "elpa" */
+  ep_status (*spread)(const struct ep_comm *comm, ep_dist **out, ptrdiff_t order,
+                      const char *solver);
 } ep_comm;
 
 /* ---- for work within a run (ep_run_set_comm) */
@@ -38,6 +60,10 @@ const ep_mat *ep_comm_columns(const ep_mat *X);
 ep_status ep_comm_sum(const ep_mat *A);
 /* Every rank has its share of the rows of A: now all have all. Rows without gaps. */
 ep_status ep_comm_gather(const ep_mat *A);
+/* A place for matrices of this order, spread over the ranks; for ep_dist_free. */
+ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, const char *solver);
+bool ep_comm_can_spread(void); /* is there more than one rank, and someone who can? */
+void ep_dist_free(ep_dist *s); /* NULL is fine */
 /* True on all ranks if it is on one. */
 ep_status ep_comm_any(bool *flag);
 

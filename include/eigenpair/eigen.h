@@ -2,6 +2,7 @@
 /* The largest eigenvalues of a symmetric operator. Small problems go to LAPACK (ep_mat_eig_sym); large ones to block
  * Krylov with a block at least as wide as the number of eigenpairs wanted, so that repeated eigenvalues come out
  * with all their multiplicity. */
+#include <eigenpair/comm.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
 #include <stdint.h>
@@ -46,6 +47,9 @@ ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, 
 ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
                                const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
                                uint64_t seed);
+/* The same with A and L spread over ranks (comm.h), every rank's part of each; W is whole on all of them. */
+ep_status ep_eigen_spread(const ep_mat *W, double *lambda, ep_eigen_info *info, ep_dist *spread,
+                          double *A, double *L, const ep_eigen_config *config, uint64_t seed);
 /* The sign of a column makes its entry of largest magnitude positive. */
 void ep_eigen_signs(const ep_mat *V);
 

@@ -46,8 +46,9 @@ const char *ep_rows_name(int i);              /* free, unit */
   X(S, INT, track_every, "1", 1, 1e9, NULL,                                                    \
     "look every so many epochs; between, the last values stand")
 
-const char *ep_path_name(int i);  /* auto, primal, free, dual */
-const char *ep_norms_name(int i); /* features, outputs */
+const char *ep_path_name(int i);   /* auto, primal, free, dual */
+const char *ep_solver_name(int i); /* auto, local, scalapack, elpa */
+const char *ep_norms_name(int i);  /* features, outputs */
 
 #define EP_CLOSED_OPTIONS(X, S)                                                                    \
   X(S, NAME, path, "auto", 0, 0, ep_path_name,                                                     \
@@ -59,6 +60,9 @@ const char *ep_norms_name(int i); /* features, outputs */
     "held-out points")                                                                             \
   X(S, REAL, power, "0", 0, 10, NULL,                                                              \
     "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")                    \
+  X(S, NAME, solver, "auto", 0, 0, ep_solver_name,                                                 \
+    "whitened under mpirun: the eigenproblem on every rank (local), or spread over them; auto: "   \
+    "spread where it does not fit --memory")                                                       \
   X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                           \
     "grassmann: how W comes back to W'W = I after a step")                                         \
   X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start") \

@@ -20,7 +20,18 @@ ep_status ep_sum_new(ep_sum *out, ptrdiff_t m, bool whitened) {
   return st;
 }
 
+ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) {
+  *out = (ep_sum){.spread = spread};
+  ep_status st = ep_mat_new(&out->C, EP_DOUBLE, spread->cols, spread->rows);
+  if (!st) st = ep_mat_new(&out->B, EP_DOUBLE, spread->cols, spread->rows);
+  if (!st) st = ep_mat_new(&out->psi, EP_DOUBLE, 1, spread->order);
+  if (st) ep_sum_free(out);
+  return st;
+}
+
 void ep_sum_free(ep_sum *s) {
+  ep_dist_free(s->spread);
+  s->spread = NULL;
   ep_mat_free(&s->psi);
   ep_mat_free(&s->B);
   ep_mat_free(&s->C);
@@ -53,14 +64,23 @@ enum {
 }; /* rows a block; rows that a product of the run's precision sums */
 
 typedef struct {
-  ep_mat to;      /* (M, M) double */
-  ep_mat part;    /* (M, M): `to` itself where the run is double */
-  ptrdiff_t rows; /* in the part */
+  ep_mat to;             /* (M, M) double */
+  ep_mat part;           /* (M, M): `to` itself where the run is double */
+  ptrdiff_t rows;        /* in the part */
+  const ep_dist *spread; /* NULL: all of it; else `to` is this rank's part, and: */
+  ep_mat left, right;    /* (block, cols), (block, rows) those columns of the features */
 } adding;
 
 double ep_sum_scratch(ptrdiff_t m, ep_precision prec) {
   const double size = (double)ep_sizeof(prec), parts = prec == EP_SINGLE ? 2 : 0;
   return size * (double)m * (parts * (double)m + 2 * ROWS);
+}
+
+double ep_sum_spread_bytes(const ep_dist *s, const ep_mat *X) {
+  const double part = (double)s->rows * (double)s->cols, size = (double)ep_sizeof(X->prec);
+  const double columns =
+      2 * (double)(s->order + X->cols) + (double)s->rows + (double)s->cols; /* points, packed */
+  return 16 * part + size * ((X->prec == EP_SINGLE ? 2 : 0) * part + ROWS * columns);
 }
 
 static ep_status new_adding(adding *a, ep_work *work, const ep_mat *to, ep_precision prec) {
@@ -78,9 +98,33 @@ static void flush(adding *a, bool now) {
   a->rows = 0;
 }
 
-/* += A'A, upper triangle; += A'B */
+static ep_status new_spread(adding *a, ep_work *work, const ep_dist *s, ptrdiff_t block) {
+  a->spread = s;
+  if (!s) return EP_OK;
+  EP_TRY(ep_work_mat(work, &a->left, a->part.prec, block, s->cols));
+  return ep_work_mat(work, &a->right, a->part.prec, block, s->rows);
+}
+
+/* these columns of A */
+static ep_mat pick(const ep_mat *room, const ep_mat *A, const ptrdiff_t *index) {
+  const ep_mat to = ep_mat_rows(room, 0, A->rows);
+#pragma omp parallel for schedule(static) if (ep_worth_entries(&to))
+  for (ptrdiff_t i = 0; i < to.rows; i++)
+    for (ptrdiff_t j = 0; j < to.cols; j++)
+      if (to.prec == EP_SINGLE) *ep_s(&to, i, j) = *ep_s(A, i, index[j]);
+      else *ep_d(&to, i, j) = *ep_d(A, i, index[j]);
+  return to;
+}
+
+/* += A'A, upper triangle, or this rank's part of it; += A'B */
 static void add_gram(adding *a, const ep_mat *A) {
-  ep_mat_gram_cols(&a->part, 1, A, beta(a));
+  if (a->spread) {
+    const ep_mat left = pick(&a->left, A, a->spread->col),
+                 right = pick(&a->right, A, a->spread->row);
+    ep_mat_mul(&a->part, 1, &left, EP_T, &right, EP_N, beta(a));
+  } else {
+    ep_mat_gram_cols(&a->part, 1, A, beta(a));
+  }
   a->rows += A->rows;
   flush(a, false);
 }
@@ -94,6 +138,7 @@ static void add_product(adding *a, const ep_mat *A, const ep_mat *B) {
 /* over the shares of all ranks */
 static ep_status ranks_sum(ep_sum *sum) {
   double counts[] = {sum->anchors, sum->views, sum->pairs};
+  if (sum->spread) return EP_OK; /* all were seen by every rank */
   const ep_mat N = ep_mat_view(EP_DOUBLE, 1, 3, counts);
   EP_TRY(ep_comm_sum(&N));
   sum->anchors = counts[0], sum->views = counts[1], sum->pairs = counts[2];
@@ -154,12 +199,14 @@ static void add_mean(double *mean, const ep_mat *G) {
 
 static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_points *points) {
   const ep_precision prec = points->X.prec;
-  const ptrdiff_t k = sum->C.rows, most = 1 + ep_pairs_most_partners(&points->pairs);
+  const ptrdiff_t k = sum->psi.cols, most = 1 + ep_pairs_most_partners(&points->pairs);
   const ptrdiff_t block = most > ROWS ? most : ROWS;
   *g = (grouping){.sum = sum};
   sum->prec = prec;
   EP_TRY(new_adding(&g->B, work, &sum->B, prec));
   EP_TRY(new_adding(&g->C, work, &sum->C, prec));
+  EP_TRY(new_spread(&g->B, work, sum->spread, block));
+  g->C.spread = g->B.spread, g->C.left = g->B.left, g->C.right = g->B.right;
   EP_TRY(ep_work_mat(work, &g->H, prec, block, k));
   EP_TRY(ep_work_mat(work, &g->G, prec, block, k));
   EP_TRY(ep_work_mat(work, &g->x, prec, block, points->X.cols));
@@ -167,19 +214,29 @@ static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_
   return ep_work_get(work, &g->group, block, sizeof *g->group);
 }
 
+/* H: features of the views of a block. Spread matrices meet all of them: every rank makes its share. */
+static ep_status view_rows(const ep_mat *H, const grouping *g, const ep_map *map,
+                           const ep_points *points) {
+  ep_share mine = {0, H->rows};
+  if (g->sum->spread) mine = ep_comm_share(H->rows);
+  const ep_mat x = ep_mat_rows(&g->x, 0, mine.count), own = ep_mat_rows(H, mine.first, mine.count);
+  EP_TRY(ep_psi_rows_gather(&own, map, points, g->point + mine.first, &x));
+  return g->sum->spread ? ep_comm_gather(H) : EP_OK;
+}
+
 static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
                             const ep_points *points) {
   const ep_pairs *p = &points->pairs;
   grouping g;
   EP_TRY(new_grouping(&g, work, sum, points));
-  const ep_share mine = ep_comm_share(p->anchors);
+  ep_share mine = {0, p->anchors};
+  if (!sum->spread) mine = ep_comm_share(p->anchors);
   const ptrdiff_t end = mine.first + mine.count;
   for (ptrdiff_t i = mine.first, count, n; i < end; i += count) {
     EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
     count = next_block(&g, &n, p, i, end);
     const ep_mat H = ep_mat_rows(&g.H, 0, n), G = ep_mat_rows(&g.G, 0, count);
-    const ep_mat x = ep_mat_rows(&g.x, 0, n);
-    EP_TRY(ep_psi_rows_gather(&H, map, points, g.point, &x));
+    EP_TRY(view_rows(&H, &g, map, points));
     add_groups(&G, &H, g.group);
     add_mean(sum->psi.data, &G);
     add_gram(&g.B, &H);

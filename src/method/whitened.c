@@ -14,25 +14,39 @@
 #include <math.h>
 #include <string.h>
 
+const char *ep_solver_name(int i) {
+  static const char *const names[] = {"auto", "local", "scalapack", "elpa", NULL};
+  return names[i];
+}
+
 /* ---- covariances */
 
 /* C <- A = (C - B) / pairs - mm', B <- B / views - mm', psi <- m = psi / views */
 void ep_whitened_centre(const ep_sum *sum) {
   const ep_mat *A = &sum->C, *B = &sum->B;
+  const ep_dist *s = sum->spread;
   double *mean = sum->psi.data;
-  for (ptrdiff_t j = 0; j < A->cols; j++) mean[j] /= sum->views;
+  for (ptrdiff_t j = 0; j < sum->psi.cols; j++) mean[j] /= sum->views;
 #pragma omp parallel for schedule(static) if (ep_worth_entries(A))
   for (ptrdiff_t i = 0; i < A->rows; i++)
-    for (ptrdiff_t j = i; j < A->cols; j++) {
-      const double b = *ep_d(B, i, j), c = *ep_d(A, i, j), mm = mean[i] * mean[j];
+    for (ptrdiff_t j = s ? 0 : i; j < A->cols; j++) {
+      const double mm = mean[s ? s->col[i] : i] * mean[s ? s->row[j] : j];
+      const double b = *ep_d(B, i, j), c = *ep_d(A, i, j);
       *ep_d(A, i, j) = (c - b) / sum->pairs - mm;
       *ep_d(B, i, j) = b / sum->views - mm;
     }
+  if (s) return;
   ep_mat_mirror(A);
   ep_mat_mirror(B);
 }
 
 /* ---- the eigenproblem */
+
+static ep_status check_factor(ep_status st, ptrdiff_t features) {
+  EP_CHECK(st != EP_ERR_NUMERIC, EP_ERR_NUMERIC,
+           "the covariance of %td features is singular: raise --ridge", features);
+  return st;
+}
 
 ep_status ep_whitened_ridge(const ep_mat *B, double *ridge, double share) {
   double trace = 0;
@@ -40,23 +54,83 @@ ep_status ep_whitened_ridge(const ep_mat *B, double *ridge, double share) {
   *ridge = share * trace / (double)B->rows;
   EP_CHECK(trace > 0, EP_ERR_NUMERIC, "all views of all points have the same features");
   for (ptrdiff_t i = 0; i < B->rows; i++) *ep_d(B, i, i) += *ridge;
-  EP_CHECK(ep_mat_cholesky(B) == EP_OK, EP_ERR_NUMERIC,
-           "the covariance of %td features is singular: raise --ridge", B->rows);
-  return EP_OK;
+  return check_factor(ep_mat_cholesky(B), B->rows);
+}
+
+/* the same of a B that is spread over ranks */
+static ep_status spread_ridge(const ep_sum *sum, double *ridge, double share) {
+  ep_dist *s = sum->spread;
+  double trace = 0;
+  const ep_mat all = ep_mat_view(EP_DOUBLE, 1, 1, &trace);
+  for (int pass = 0; pass < 2; pass++) {
+    for (ptrdiff_t i = 0; i < s->cols; i++)
+      for (ptrdiff_t j = 0; j < s->rows; j++)
+        if (s->col[i] == s->row[j]) {
+          if (pass == 0) trace += *ep_d(&sum->B, i, j);
+          else *ep_d(&sum->B, i, j) += *ridge;
+        }
+    if (pass > 0) break;
+    EP_TRY(ep_comm_sum(&all));
+    *ridge = share * trace / (double)s->order;
+    EP_CHECK(trace > 0, EP_ERR_NUMERIC, "all views of all points have the same features");
+  }
+  return check_factor(s->cholesky(s, sum->B.data), s->order);
+}
+
+/* W, lambda of A w = lambda (B + ridge I) w */
+static ep_status eigenpairs(const ep_mat *W, double *lambda, ep_eigen_info *info, double *ridge,
+                            const ep_sum *sum, const ep_setup *s) {
+  const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
+  const uint64_t seed = (uint64_t)s->run.seed;
+  if (sum->spread) {
+    EP_TRY(spread_ridge(sum, ridge, s->closed.ridge));
+    return ep_eigen_spread(W, lambda, info, sum->spread, sum->C.data, sum->B.data, &config, seed);
+  }
+  EP_TRY(ep_whitened_ridge(&sum->B, ridge, s->closed.ridge));
+  return ep_eigen_generalised(W, lambda, info, &sum->C, &sum->B, &config, seed);
 }
 
 /* ---- */
 
-static ep_status check_memory(const ep_map *map, const ep_points *points, const ep_setup *s) {
-  const double m = (double)map->count;
+static ep_status refuse(double need, ptrdiff_t features, const char *advice) {
+  return EP_FAIL(EP_ERR_ARG, "two covariances of %td features take %.0f MiB%s", features,
+                 ceil((need + (double)ep_memory_current()) / 1048576), advice);
+}
+
+static ep_status new_spread(ep_sum *sum, const ep_points *points, ptrdiff_t features, double krylov,
+                            const char *solver, double left) {
+  ep_dist *spread;
+  EP_TRY(ep_comm_spread(&spread, features, solver));
+  const double need = ep_sum_spread_bytes(spread, &points->X) + krylov;
+  bool small = need > left;
+  ep_status st = ep_comm_any(&small);
+  if (!st && small) st = refuse(need, features, " a rank, more than --memory: take more ranks");
+  if (!st) return ep_sum_new_spread(sum, spread);
+  ep_dist_free(spread);
+  return st;
+}
+
+/* Whole covariances on every rank, or spread over them: as asked, or where they do not fit. */
+static ep_status new_sum(ep_sum *sum, const ep_map *map, const ep_points *points,
+                         const ep_setup *s) {
+  const double m = (double)map->count, left = ep_run_memory_left(&s->run);
   const double krylov = 8 * m * (double)(s->net.outputs + 8) * (2 * (double)s->eigen.krylov + 5);
   const double scratch = ep_sum_scratch(map->count, points->X.prec);
   const double need = ep_sum_bytes(map->count, true) + fmax(krylov, scratch) +
                       (ep_choice_open(s) ? ep_choice_bytes(map->count) : 0);
-  EP_CHECK(need <= ep_run_memory_left(&s->run), EP_ERR_ARG,
-           "two covariances of %td features take %.0f MiB, more than --memory", map->count,
-           ceil((need + (double)ep_memory_current()) / 1048576));
-  return EP_OK;
+  const char *solver = s->closed.solver;
+  int which;
+  EP_TRY(ep_options_name(&which, NULL, "--solver", solver, ep_solver_name));
+  const bool asked = which > 1, open = which == 0;
+  bool small = need > left;
+  EP_TRY(ep_comm_any(&small));
+  if (asked || (open && small && ep_comm_can_spread() && !ep_choice_open(s))) {
+    EP_CHECK(!ep_choice_open(s), EP_ERR_ARG,
+             "--ridge auto and --outputs auto do not go with --solver %s: give numbers", solver);
+    return new_spread(sum, points, map->count, krylov, asked ? solver : "scalapack", left);
+  }
+  if (small) return refuse(need, map->count, ", more than --memory");
+  return ep_sum_new(sum, map->count, true);
 }
 
 /* outputs W'(psi - mean), times lambda^power */
@@ -80,9 +154,7 @@ static ep_status solve(ep_work *work, const ep_mat *W, ep_model *model, ep_fit_i
   EP_CHECK(sum->pairs > 0, EP_ERR_INPUT, "method whitened needs two views of a point: a positive");
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   ep_whitened_centre(sum);
-  EP_TRY(ep_whitened_ridge(&sum->B, &ridge, s->closed.ridge));
-  const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
-  EP_TRY(ep_eigen_generalised(W, lambda, &eigen, &sum->C, &sum->B, &config, (uint64_t)s->run.seed));
+  EP_TRY(eigenpairs(W, lambda, &eigen, &ridge, sum, s));
   EP_TRY(
       ep_fit_explain(info,
                      "path     covariances of %td features over %.0f views in groups of %.3g, then "
@@ -90,6 +162,10 @@ static ep_status solve(ep_work *work, const ep_mat *W, ep_model *model, ep_fit_i
                      m, sum->views, sum->views / sum->anchors));
   EP_TRY(ep_closed_report(info, lambda, z, &eigen, "primal"));
   EP_TRY(ep_fit_number(info, "ridge", json_real(ridge)));
+  if (sum->spread) {
+    EP_TRY(ep_fit_explain(info, "solver   %s", sum->spread->what));
+    EP_TRY(ep_fit_number(info, "solver", json_string(sum->spread->what)));
+  }
   return set_offset(model, W, lambda, sum->psi.data, s);
 }
 
@@ -141,8 +217,7 @@ static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *inf
   ep_sum sum;
   EP_CHECK(s->net.outputs == EP_AUTO || ep_closed_outputs(map, s) <= map->count, EP_ERR_ARG,
            "--outputs %td is more than the %td features", ep_closed_outputs(map, s), map->count);
-  EP_TRY(check_memory(map, points, s));
-  EP_TRY(ep_sum_new(&sum, map->count, true));
+  EP_TRY(new_sum(&sum, map, points, s));
   ep_status st = sum_up(&sum, info, map, points, s, own);
   const ptrdiff_t z = s->net.outputs == EP_AUTO ? own->net.outputs : ep_closed_outputs(map, own);
   if (!st) st = ep_work_mat(work, W, EP_DOUBLE, map->count, z);

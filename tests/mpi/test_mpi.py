@@ -18,7 +18,8 @@ from conftest import PROGRAM, environment  # noqa: E402
 
 def mpi(folder, ranks, *args, bind=("--bind-to", "none"), **more):
     env = dict(environment(folder), OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_btl_vader_single_copy_mechanism="none",
+               OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_mpi_yield_when_idle="1",
+               OMPI_MCA_btl_vader_single_copy_mechanism="none",
                TMPDIR="/tmp", **more)
     env.pop("OMP_NUM_THREADS", None) if "OMP_NUM_THREADS" not in more else None
     return dict(args=["mpirun", "-n", str(ranks), "--oversubscribe", *bind, str(PROGRAM), *map(str, args)], cwd=folder,
@@ -62,6 +63,53 @@ def test_closed_forms(run, good, tmp_path, name):
     first = (tmp_path / "n.npz").read_bytes()
     run(4, "fit", *DATA, *how, "--out", "n.npz")
     assert (tmp_path / "n.npz").read_bytes() == first
+
+
+def spans(tmp_path, good, *models):
+    """Orthonormal bases of what the models make of the test points."""
+    for name in models:
+        good("embed", "--model", f"{name}.npz", "--data", "digits:test", "--precision", "double", "--out", f"{name}.npy")
+    return [np.linalg.qr(np.load(tmp_path / f"{name}.npy"))[0] for name in models]
+
+
+MANY, FEW = ["--width", 61, "--outputs", 5], ["--width", 330, "--outputs", 2]
+
+
+@pytest.mark.parametrize("solver, ranks, shape", [("scalapack", 1, MANY), ("scalapack", 2, MANY), ("scalapack", 3, MANY),
+                                                  ("scalapack", 4, MANY), ("elpa", 2, MANY), ("elpa", 4, MANY),
+                                                  ("scalapack", 2, FEW), ("scalapack", 4, FEW)])
+def test_eigenproblems_spread_over_ranks(run, good, tmp_path, solver, ranks, shape):
+    """All eigenpairs of the reduced matrix, and block Krylov by its factors: those of one process; the same bits again."""
+    how = [*DATA, "--method", "whitened", "--views", 3, *shape]
+    alone = json.loads(good("fit", *how, "--threads", 1, "--json", "--out", "1.npz"))
+    result = json.loads(run(ranks, "fit", *how, "--solver", solver, "--json", "--out", "n.npz"))
+    name = "ELPA" if solver == "elpa" else "ScaLAPACK"
+    assert result["solver"].startswith(name) and "BLAS of /" in result["solver"]
+    a, b = np.array(alone["eigenvalues"]), np.array(result["eigenvalues"])
+    assert np.abs(a - b).max() < 1e-10 * a.max() and abs(alone["gap"] - result["gap"]) < 1e-9
+    assert result["residual"] < 1e-9
+    A, B = spans(tmp_path, good, "1", "n")
+    assert np.linalg.norm(A - B @ (B.T @ A)) < 1e-8
+    first = (tmp_path / "n.npz").read_bytes()
+    run(ranks, "fit", *how, "--solver", solver, "--out", "n.npz")
+    assert (tmp_path / "n.npz").read_bytes() == first
+
+
+def test_spread_where_it_does_not_fit(run, ep, tmp_path):
+    """Covariances that one process cannot hold: ranks spread them by themselves, within --memory."""
+    how = ["--data", "digits", "--samples", 60, "--method", "whitened", "--width", 3000, "--outputs", 2, "--ridge", 1,
+           "--memory", "250M"]
+    alone = ep("fit", *how)
+    assert alone.code == 2 and "two covariances of 3000 features" in alone.err
+    result = json.loads(run(2, "fit", *how, "--json"))
+    assert result["solver"].startswith("ScaLAPACK on 1 x 2 ranks") and result["peak_memory"] < 250 * 2**20
+    assert result["status"] == "converged"
+    fails(tmp_path, 2, "fit", *how, "--memory", "60M", code=2, words=["a rank, more than --memory: take more ranks"])
+
+
+def test_what_is_not_spread(ep, tmp_path):
+    assert "under mpirun" in ep("fit", *DATA, "--method", "whitened", "--solver", "scalapack").err
+    fails(tmp_path, 2, "fit", *DATA, "--method", "whitened", "--solver", "elpa", "--ridge", "auto", code=2, words=["--ridge auto"])
 
 
 @pytest.mark.parametrize("how", [[], ["--batch", 50], ["--loss", "vicreg", "--depth", 2], ["--loss", "ntxent", "--batch", 60],
