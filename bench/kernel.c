@@ -156,7 +156,7 @@ static void bench_empirical(const char *peers) {
 static double three_layers(void *activation) {
   ep_analytic a = {.depth = 3, .input_scale = 1};
   ep_mat X, K;
-  ep_options_default(ep_analytic_options, &a.config);
+  ep_options_default(ep_variance_options, &a.config);
   bench_must(ep_activation_parse(&a.phi, activation));
   bench_must(ep_mat_new(&X, EP_SINGLE, 2000, 784));
   bench_must(ep_mat_new(&K, EP_SINGLE, 2000, 2000));
@@ -185,7 +185,7 @@ enum { ANALYTIC_N = 10000, ANALYTIC_D = 784, FEW = 8 };
 static double analytic_seconds(double *extra, const char *activation, int depth, ptrdiff_t inputs) {
   ep_analytic a = {.depth = depth, .input_scale = 1};
   ep_mat X, K;
-  ep_options_default(ep_analytic_options, &a.config);
+  ep_options_default(ep_variance_options, &a.config);
   bench_must(ep_activation_parse(&a.phi, activation));
   bench_must(ep_mat_new(&X, EP_SINGLE, ANALYTIC_N, inputs));
   bench_must(ep_mat_new(&K, EP_SINGLE, ANALYTIC_N, ANALYTIC_N));

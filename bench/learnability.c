@@ -11,7 +11,7 @@ enum { ROUNDS = 5, M = 2000, N = 1000, D = 50 };
 static ep_domain_kernel relu(void) {
   ep_domain_kernel k = {.kind = EP_NTK, .radius = 1};
   k.network = (ep_analytic){.depth = 2, .input_scale = 1};
-  ep_options_default(ep_analytic_options, &k.network.config);
+  ep_options_default(ep_variance_options, &k.network.config);
   bench_must(ep_activation_parse(&k.network.phi, "relu"));
   return k;
 }

@@ -81,11 +81,16 @@ static void print_list(const char *name, const double *x, ptrdiff_t n) {
   printf("%s\n", n > SHOWN ? " .." : "");
 }
 
+/* Eigenvalues below rounding. */
+static ptrdiff_t negatives(const ep_dynamics *d) {
+  const ep_linear basis = ep_dynamics_basis(d);
+  return ep_linear_negatives(&basis);
+}
+
 static void print_summary(const setup_dynamics *s, const ep_dynamics *d) {
-  const ptrdiff_t last = d->rows - 1, dim = d->basis.U.rows;
-  printf("C        %td x %td, %td negative eigenvalues\n", dim, dim,
-         ep_linear_negatives(&d->basis));
-  print_list("lambda  ", d->basis.lambda, dim);
+  const ptrdiff_t last = d->rows - 1, dim = d->U.rows;
+  printf("C        %td x %td, %td negative eigenvalues\n", dim, dim, negatives(d));
+  print_list("lambda  ", d->lambda, dim);
   printf("%10s %13s %8s%s\n", "time", "loss", "rank",
          s->dynamics.compare ? "  descent loss     rank  difference" : "");
   for (ptrdiff_t i = 0; i < d->rows; i++) {
@@ -97,7 +102,7 @@ static void print_summary(const setup_dynamics *s, const ep_dynamics *d) {
   }
   print_list("singular values of q(T)            ", ep_d(&d->sigma, last, 0), d->spectrum);
   print_list("projections of e_1.. on span(q(T)) ", ep_d(&d->projection, last, 0), d->spectrum);
-  printf("optimum  %.8g\n", ep_linear_optimum(d->basis.lambda, dim, d->q.cols));
+  printf("optimum  %.8g\n", ep_linear_optimum(d->lambda, dim, d->q.cols));
   if (d->diverged) printf("status   the descent diverged\n");
   printf("q(T)     %s, %ld evaluations, %.2f s\n", s->files.out, d->evaluations, d->seconds);
 }
@@ -133,14 +138,13 @@ static json_t *config_json(const setup_dynamics *s) {
 }
 
 static json_t *result_json(const setup_dynamics *s, const ep_dynamics *d) {
-  const ptrdiff_t last = d->rows - 1, dim = d->basis.U.rows;
+  const ptrdiff_t last = d->rows - 1, dim = d->U.rows;
   return json_pack(
       "{s:o,s:o,s:o,s:f,s:I,s:I,s:I,s:o,s:o,s:o,s:o,s:I,s:b,s:f,s:f,s:s,s:s,s:o,s:o}", "loss",
       number_json(d->row[last].loss), "start_loss", number_json(d->row[0].loss), "optimum",
-      number_json(ep_linear_optimum(d->basis.lambda, dim, d->q.cols)), "time", d->row[last].time,
+      number_json(ep_linear_optimum(d->lambda, dim, d->q.cols)), "time", d->row[last].time,
       "dimension", (json_int_t)dim, "outputs", (json_int_t)d->q.cols, "negative",
-      (json_int_t)ep_linear_negatives(&d->basis), "eigenvalues",
-      ep_json_numbers(d->basis.lambda, dim), "singular_values",
+      (json_int_t)negatives(d), "eigenvalues", ep_json_numbers(d->lambda, dim), "singular_values",
       ep_json_numbers(ep_d(&d->sigma, last, 0), d->spectrum), "projections",
       ep_json_numbers(ep_d(&d->projection, last, 0), d->spectrum), "rows",
       rows_json(d, s->dynamics.compare), "evaluations", (json_int_t)d->evaluations, "diverged",
@@ -161,7 +165,7 @@ static ep_status read_square(ep_mat *A, const char *path) {
 
 static ep_status write_trajectory(const setup_dynamics *s, const ep_dynamics *d) {
   ep_npy_map *map;
-  const ptrdiff_t dim = d->basis.U.rows, z = d->q.cols, shape[3] = {d->rows - 1, dim, z};
+  const ptrdiff_t dim = d->U.rows, z = d->q.cols, shape[3] = {d->rows - 1, dim, z};
   EP_TRY(ep_npy_map_create(&map, s->files.trajectory, EP_DOUBLE, 3, shape));
   memcpy(ep_npy_map_data(map), ep_d(&d->q, dim, 0),
          (size_t)((d->rows - 1) * dim * z) * sizeof(double));
@@ -180,8 +184,9 @@ static ep_status embed_new(const setup_dynamics *s, const ep_dynamics *d, bool u
   const bool of_fit = strcmp(config.scale, "auto") == 0 && !s->files.matrix[0];
   if (of_fit ? unit : ep_dataset_is_unit(&set, &config)) ep_scale_to_unit(&set.X);
   const ep_mat q = ep_dynamics_at(d, d->rows - 1);
+  const ep_linear basis = ep_dynamics_basis(d);
   ep_status st = ep_mat_new(&E, set.X.prec, set.X.rows, q.cols);
-  if (!st) st = ep_linear_embed(&E, &d->basis, &q, &set.X);
+  if (!st) st = ep_linear_embed(&E, &basis, &q, &set.X);
   if (!st) st = ep_npy_write(s->files.embedding, &E);
   ep_mat_free(&E);
   ep_dataset_free(&set);
@@ -217,8 +222,7 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
                        (ep_axis){"time", true}, (ep_axis){"projection", false}));
   EP_TRY(add_over_time(work, *loss, "equation", false, d, loss_of, 0));
   if (compare) EP_TRY(add_over_time(work, *loss, "descent", true, d, loss_of, 1));
-  EP_TRY(ep_figure_rule(*loss, 'y', ep_linear_optimum(d->basis.lambda, d->basis.U.rows, d->q.cols),
-                        "optimum"));
+  EP_TRY(ep_figure_rule(*loss, 'y', ep_linear_optimum(d->lambda, d->U.rows, d->q.cols), "optimum"));
   for (int k = 0; k < d->spectrum && k < 8; k++) {
     char name[24];
     snprintf(name, sizeof name, "v_%d", k + 1);
@@ -229,8 +233,8 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
 
 /* has it reached the optimum? */
 static void answer(char words[300], const ep_dynamics *d) {
-  const double best = ep_linear_optimum(d->basis.lambda, d->basis.U.rows, d->q.cols),
-               start = d->row[0].loss, end = d->row[d->rows - 1].loss;
+  const double best = ep_linear_optimum(d->lambda, d->U.rows, d->q.cols), start = d->row[0].loss,
+               end = d->row[d->rows - 1].loss;
   const double done = start > best ? (start - end) / (start - best) : 1;
   snprintf(words, 300,
            "%s: at time %.4g the loss has come %.4g %% of the way from %.4g to its optimum %.4g.",
@@ -263,7 +267,7 @@ static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, bool u
   const ep_mat q = ep_dynamics_at(d, d->rows - 1);
   EP_TRY(ep_npy_write(s->files.out, &q));
   if (s->files.trajectory[0]) EP_TRY(write_trajectory(s, d));
-  if (s->files.basis[0]) EP_TRY(ep_npy_write(s->files.basis, &d->basis.U));
+  if (s->files.basis[0]) EP_TRY(ep_npy_write(s->files.basis, &d->U));
   if (s->files.embed[0]) EP_TRY(embed_new(s, d, unit));
   if (s->files.report[0]) EP_TRY(write_report(s, d, argc, argv));
   terminal_clear();

@@ -16,7 +16,7 @@ static const ep_option learn_options[] = {LEARN_OPTIONS(EP_OPT_ROW, learn_config
 static void groups_of(ep_option_group groups[6], setup_learn *s) {
   const ep_option_group all[6] = {{"Learnability", learn_options, &s->learn},
                                   {"Data", ep_data_options, &s->data},
-                                  {"Infinite width", ep_analytic_options, &s->analytic},
+                                  {"Infinite width", ep_variance_options, &s->analytic},
                                   {"Run", ep_run_options, &s->run},
                                   {"Output", cli_options, &s->cli},
                                   {0}};

@@ -47,7 +47,7 @@ typedef struct {
   regress_config regress;
   ep_data_config data;
   ep_net_config net;
-  ep_analytic_config analytic;
+  ep_variance_config analytic;
   ep_run_config run;
   cli_config cli;
 } setup;
@@ -73,7 +73,7 @@ static void groups_of(ep_option_group groups[7], setup *s) {
   const ep_option_group all[7] = {{"Regression", regress_options, &s->regress},
                                   {"Data", ep_data_options, &s->data},
                                   {"Network", ep_net_options, &s->net},
-                                  {"Infinite width", ep_analytic_options, &s->analytic},
+                                  {"Infinite width", ep_variance_options, &s->analytic},
                                   {"Run", ep_run_options, &s->run},
                                   {"Output", cli_options, &s->cli},
                                   {0}};

@@ -121,10 +121,10 @@ const char *args_peek(int argc, char **argv, const char *flag);
 /* ---- network.c: networks in files and flags */
 
 /* What --init says where the flags say nothing; flags that its weights contradict are refused. */
-ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int argc, char **argv);
+ep_status init_options(ep_net_config *net, ep_variance_config *variances, int argc, char **argv);
 /* A network of a file as the flags that were given see it. */
 ep_status network_flags(ep_net *net, const ep_net_config *config,
-                        const ep_analytic_config *variances, int argc, char **argv);
+                        const ep_variance_config *variances, int argc, char **argv);
 
 /* ---- comm_mpi.c: ranks under mpirun */
 

@@ -34,7 +34,7 @@ typedef struct {
 typedef struct {
   learn_config learn;
   ep_data_config data;
-  ep_analytic_config analytic;
+  ep_variance_config analytic;
   ep_run_config run;
   cli_config cli;
 } setup_learn;

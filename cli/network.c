@@ -56,7 +56,7 @@ static ep_status take(const ep_option *table, void *config, const json_t *from, 
   return EP_OK;
 }
 
-ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int argc, char **argv) {
+ep_status init_options(ep_net_config *net, ep_variance_config *variances, int argc, char **argv) {
   ep_npz *file;
   char *text = NULL;
   if (!net->init[0] || access(net->init, R_OK) != 0) return EP_OK; /* who reads it will say so */
@@ -71,13 +71,13 @@ ep_status init_options(ep_net_config *net, ep_analytic_config *variances, int ar
   if (!st) st = take(ep_net_options, net, config, argc, argv);
   /* before 0.2 the variances were those of analytic kernels alone */
   if (!st && json_object_get(config, "parametrisation"))
-    st = take(ep_analytic_options, variances, config, argc, argv);
+    st = take(ep_variance_options, variances, config, argc, argv);
   json_decref(config);
   return st;
 }
 
 ep_status network_flags(ep_net *net, const ep_net_config *config,
-                        const ep_analytic_config *variances, int argc, char **argv) {
+                        const ep_variance_config *variances, int argc, char **argv) {
   ep_net_shape flags, *s = &net->shape;
   EP_TRY(ep_net_shape_of(&flags, config, variances, s->inputs));
   if (given(argc, argv, "activation")) {

@@ -5,13 +5,19 @@
 #include <eigenpair/eigenpair.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { POINTS = 400, INPUTS = 6, OUTPUTS = 2 };
 
+/* N(0, 1), by Box and Muller */
+static double normal(void) {
+  const double u = (rand() + 1.) / (RAND_MAX + 1.), v = (double)rand() / RAND_MAX;
+  return sqrt(-2 * log(u)) * cos(2 * acos(-1) * v);
+}
+
 /* a point on a circle in a plane of R^6, seen twice with independent noise */
 static void make_views(double *X) {
-  ep_random r = ep_random_new(7, 1, 0);
   for (int i = 0; i < POINTS; i++) {
     const double angle = 2 * acos(-1) * i / POINTS;
     for (int view = 0; view < 2; view++)
@@ -19,7 +25,7 @@ static void make_views(double *X) {
         X[(view * POINTS + i) * INPUTS + j] = (j == 0   ? cos(angle)
                                                : j == 1 ? sin(angle)
                                                         : 0) +
-                                              0.3 * ep_random_normal(&r);
+                                              0.3 * normal();
   }
 }
 

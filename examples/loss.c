@@ -4,7 +4,9 @@
  *
  *   cc loss.c $(pkg-config --cflags --libs eigenpair) -lm && ./a.out */
 #include <eigenpair/eigenpair.h>
+#include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { POINTS = 60, INPUTS = 8, OUTPUTS = 3 };
@@ -62,14 +64,19 @@ static ep_status train(ep_fit_info *info, const ep_mat *X) {
   return st;
 }
 
+/* N(0, 1), by Box and Muller */
+static double normal(void) {
+  const double u = (rand() + 1.) / (RAND_MAX + 1.), v = (double)rand() / RAND_MAX;
+  return sqrt(-2 * log(u)) * cos(2 * acos(-1) * v);
+}
+
 int main(void) {
   static float x[2 * POINTS * INPUTS];
   const ep_mat X = ep_mat_view(EP_SINGLE, 2 * POINTS, INPUTS, x);
-  ep_random r = ep_random_new(3, 1, 0);
   ep_fit_info info;
   for (int i = 0; i < POINTS * INPUTS; i++) {
-    x[i] = (float)ep_random_normal(&r);
-    x[POINTS * INPUTS + i] = x[i] + 0.1f * (float)ep_random_normal(&r); /* the positive */
+    x[i] = (float)normal();
+    x[POINTS * INPUTS + i] = x[i] + 0.1f * (float)normal(); /* the positive */
   }
   const ep_status st = train(&info, &X);
   if (st) return fprintf(stderr, "%s\n", ep_last_error()), ep_status_exit(st);

@@ -1,15 +1,54 @@
 #pragma once
 /* Data sets by name or file, and the points and pairs that methods work on. Theory: section 1. */
 #include <eigenpair/array.h>
-#include <eigenpair/augment.h>
+#include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
-#include <eigenpair/pairs.h>
 #include <eigenpair/run.h>
+#include <stdbool.h>
+#include <stdint.h>
 
 EP_BEGIN
 
-const char *ep_scale_name(int i);
-const char *ep_missing_name(int i); /* mean, drop, error */
+/* Rows of a matrix as images: channel after channel, each row by row; all zero for plain vectors. */
+typedef struct {
+  int channels, height, width;
+} ep_image_shape;
+
+/* Pairs: which points should land close (sign +1) and which apart (-1). Theory: section 1. */
+
+/* Points are rows of one matrix; anchors, positives and negatives are indices into it, so a point that
+ * plays several parts is stored once. The partners of anchor n are start[n] .. start[n+1]-1. */
+typedef struct {
+  ptrdiff_t anchors;  /* N */
+  ptrdiff_t points;   /* P: indices are below it */
+  ptrdiff_t *anchor;  /* (N) */
+  ptrdiff_t *start;   /* (N + 1) */
+  ptrdiff_t *partner; /* (start[N]) */
+  signed char *sign;  /* (start[N]); the positives of an anchor come first */
+  bool all_others;    /* besides the list: every view of every other anchor is a negative */
+} ep_pairs;
+
+/* Allocates for `anchors` anchors and `count` partners in all. */
+ep_status ep_pairs_new(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t points, ptrdiff_t count,
+                       bool all_others);
+void ep_pairs_free(ep_pairs *pairs);
+
+/* "triplet", "positives", "all", or "P+Q": P positives and Q negatives an anchor. */
+typedef struct {
+  int positives, negatives;
+  bool all_others;
+} ep_pair_plan;
+ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text);
+
+/* Anchor n is point n < N; its positives are points N + n, 2N + n, ..; its negatives are other anchors,
+ * drawn at random with the seed. Points: N (1 + positives). */
+ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed);
+
+/* Points 0 .. n-1 in groups: the first point of a group is its anchor, the others are its positives, its negatives
+ * (plan->negatives of them) anchors of other groups, drawn at random with the seed. group[i]: any number. Groups are
+ * numbered in the order of their first points. plan->positives is not used: a group has what it has. */
+ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points,
+                         const ep_pair_plan *plan, long seed);
 
 /* Tables: CSV files with names, text, dates, missing values. */
 #define EP_TABLE_OPTIONS(X, S)                                                                \
@@ -66,13 +105,7 @@ typedef struct {
 } ep_dataset;
 
 ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const ep_run_config *run);
-/* A table is treated as the one that `table` was learnt on; NULL: it is learnt from. */
-ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,
-                             const ep_run_config *run, const json_t *table);
 void ep_dataset_free(ep_dataset *set);
-/* config->scale with auto resolved; then applied. Zero rows stay zero. */
-bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config);
-bool ep_scale_is_unit(const ep_data_config *config, ep_image_shape shape);
 void ep_scale_to_unit(const ep_mat *X);
 
 /* Everything a method needs: the points, scaled, and the pairs among them. Where they fit in memory they are laid out,
@@ -123,27 +156,6 @@ ep_points ep_points_borrow(const ep_mat *X, ep_pairs *pairs);
 /* out (n x D) = points index[0 .. n-1], or from `first` on where index is NULL. */
 ep_status ep_points_rows(const ep_mat *out, const ep_points *p, const ptrdiff_t *index,
                          ptrdiff_t first);
-/* A view of points first .. first + n: of X itself, or of `buffer` (n x D or more rows), into which they are read. */
-ep_status ep_points_block(ep_mat *view, const ep_points *p, ptrdiff_t first, ptrdiff_t n,
-                          const ep_mat *buffer);
 static inline bool ep_points_in_memory(const ep_points *p) { return p->X.data || p->X.rows == 0; }
-/* The points as they were drawn, equal ones counted as often as they came: how many, and which row the i-th is. What is
- * drawn from these does not depend on whether there was room to lay them out. */
-ptrdiff_t ep_points_drawn(const ep_points *p);
-ptrdiff_t ep_points_place(const ep_points *p, ptrdiff_t i);
-/* Changes when a point or a pair does. */
-ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
-
-/* The sets with a name, for `data list` and `data fetch`. */
-enum { EP_DATASET_FILES = 6 };
-typedef struct {
-  const char *name, *what, *how; /* how to get it when it is not there; NULL: always there */
-  struct {
-    const char *name, *sha256; /* of what is in the file, unpacked; NULL past the last */
-  } file[EP_DATASET_FILES];
-} ep_dataset_entry;
-const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */
-/* The folder its files are in (or would be put in by a fetch); false if they are not all there. */
-bool ep_dataset_folder(char folder[1024], const char *name);
 
 EP_END

@@ -1,32 +1,16 @@
 #pragma once
-/* eigenpair: positive pairs in, eigenpairs out. Everything, one module a header. */
-#include <eigenpair/activation.h>
-#include <eigenpair/analytic.h>
+/* eigenpair: positive pairs in, eigenpairs out. Everything, one room a header. */
 #include <eigenpair/array.h>
-#include <eigenpair/augment.h>
-#include <eigenpair/comm.h>
-#include <eigenpair/covariance.h>
+#include <eigenpair/closed.h>
 #include <eigenpair/dataset.h>
-#include <eigenpair/descent.h>
-#include <eigenpair/dynamics.h>
-#include <eigenpair/eigen.h>
-#include <eigenpair/features.h>
-#include <eigenpair/json.h>
 #include <eigenpair/kernel.h>
-#include <eigenpair/learnability.h>
-#include <eigenpair/linear.h>
-#include <eigenpair/machine.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/method.h>
-#include <eigenpair/neighbours.h>
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
-#include <eigenpair/optima.h>
 #include <eigenpair/options.h>
-#include <eigenpair/pairs.h>
 #include <eigenpair/probe.h>
-#include <eigenpair/random.h>
-#include <eigenpair/retraction.h>
 #include <eigenpair/run.h>
 #include <eigenpair/status.h>
 #include <eigenpair/sums.h>
+#include <eigenpair/theory.h>

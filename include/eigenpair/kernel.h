@@ -6,38 +6,17 @@
  *
  * One Gram matrix of the activations and one of the B a layer; no Jacobian is ever formed. */
 #include <eigenpair/network.h>
+#include <eigenpair/options.h>
 
 EP_BEGIN
 
 typedef enum { EP_FULL, EP_DIAGONAL, EP_TRACE } ep_layout;
 const char *ep_layout_name(int i);
-ptrdiff_t ep_layout_entries(ep_layout layout,
-                            ptrdiff_t outputs); /* numbers a pair of points: Z^2, Z or 1 */
-
-/* How the work is cut up, and what it costs; from ep_ntk_plan. */
-typedef struct {
-  ptrdiff_t block;     /* points a block */
-  ptrdiff_t blocks[2]; /* of X and of Y */
-  bool symmetric;      /* one set of points: blocks on and above the diagonal only */
-  double flops;        /* in all */
-  double features;     /* of these, spent on making features again, block by block */
-  double bytes;        /* of scratch */
-} ep_ntk_cost;
-
-/* Chooses the largest blocks that fit `memory` bytes (besides the result). Y NULL: one set of points. */
-ep_status ep_ntk_plan(ep_ntk_cost *cost, const ep_net *net, const ep_mat *X, const ep_mat *Y,
-                      ep_layout layout, double memory);
 
 /* K (n x n2 entries), row x: for every y the Z x Z numbers K_ij(x, y) (full), the Z numbers K_ii (diagonal), or
  * their mean (trace). Y NULL: X itself; then K is exactly symmetric. Precision of net, X, Y and K is one. */
 ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
                            ep_layout layout, double memory);
-
-/* direction = J(X)'g, and out = J(Y) direction: the two halves of a kernel-vector product. */
-ep_status ep_ntk_pull(ep_net *direction, const ep_net *net, const ep_mat *X, const ep_mat *g,
-                      double memory);
-ep_status ep_ntk_push(const ep_mat *out, const ep_net *net, const ep_mat *Y,
-                      const ep_net *direction, double memory);
 
 /* out (n2 x Z) = sum_x K(y, x) g(x), g (n x Z), as J(Y) J(X)' g: forms nothing. Y NULL: X. */
 ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, const ep_mat *Y,
@@ -48,5 +27,39 @@ typedef struct {
   double max, frobenius, relative_frobenius; /* |A-B|_max, |A-B|_F, |A-B|_F / |A|_F */
 } ep_drift;
 ep_drift ep_kernel_drift(const ep_mat *A, const ep_mat *B);
+
+/* Kernels of infinitely wide networks: NNGP and NTK for any depth. Theory: sections 4 and 10.
+ *
+ * With (u, v) ~ N(0, [[A, C], [C, B]]):  S = E phi(u) phi(v),  S' = E phi'(u) phi'(v).
+ *
+ *   P_1 = w s^2 x'y + b,               Theta_1 = P_1
+ *   P_{l+1} = w S(P_l) + b,            Theta_{l+1} = w (S(P_l) + Theta_l S'(P_l)) + b      l = 1 .. L-1
+ *   NNGP = o S(P_L) + o',              NTK = o (S(P_L) + Theta_L S'(P_L)) + o'
+ *
+ * w, b: variance of weights and biases of hidden layers, o, o': of the last layer's, s: 1 or D^{-1/2}. S of layer l is
+ * that of its activation. The NTK is that of --parametrisation ntk; in the standard one it grows with the width. */
+
+typedef struct {
+  ep_activation phi;
+  int depth;          /* hidden layers L >= 1 */
+  double input_scale; /* s */
+  ep_variance_config config;
+  ep_activation phis[EP_MAX_DEPTH]; /* of each layer; kind NULL: phi */
+} ep_analytic;
+
+typedef enum { EP_NNGP, EP_NTK } ep_analytic_kind;
+/* The limit of networks of this shape, or of these settings (variances NULL: the defaults), as their widths grow. */
+ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *shape, ep_analytic_kind kind);
+ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
+                           const ep_variance_config *variances, ptrdiff_t inputs,
+                           ep_analytic_kind kind);
+/* K (n x n2) of points X (n x D) and Y (n2 x D); Y NULL: X itself, then K is exactly symmetric. K, X and Y may be of
+ * either precision; everything is computed in double. Needs a few blocks of rows beside K, X and Y. tanh and sigmoid go by
+ * tables of S and S' where the points' norms lie close enough together: 2e-14 beside S and S' of equal points. */
+ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
+                             const ep_mat *X, const ep_mat *Y);
+/* diagonal[i] = K(x_i, x_i) */
+ep_status ep_analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
+                               const ep_mat *X);
 
 EP_END

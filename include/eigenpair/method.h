@@ -1,25 +1,18 @@
 #pragma once
 /* A method turns pairs into a model; every model embeds new points. Training is one of the methods. */
-#include <eigenpair/analytic.h>
-#include <eigenpair/covariance.h>
+#include <eigenpair/closed.h>
 #include <eigenpair/dataset.h>
-#include <eigenpair/eigen.h>
-#include <eigenpair/features.h>
-#include <eigenpair/json.h>
 #include <eigenpair/kernel.h>
+#include <eigenpair/matrix.h>
 #include <eigenpair/network.h>
 #include <eigenpair/objective.h>
-#include <eigenpair/retraction.h>
+#include <eigenpair/options.h>
+#include <stdint.h>
 
 EP_BEGIN
 
-const char *ep_method_name(int i); /* NULL past the last */
-const char *ep_method_help(int i);
-bool ep_method_is_closed(const char *name);   /* no training: nothing to save on the way */
+const char *ep_method_name(int i);            /* NULL past the last */
 bool ep_method_takes_views(const char *name); /* its pairs are positives unless --pairs is given */
-const char *ep_kernel_name(int i);            /* empirical, analytic */
-const char *ep_integrator_name(int i);        /* euler, flow */
-const char *ep_rows_name(int i);              /* free, unit */
 
 #define EP_FIT_OPTIONS(X, S)                                                                   \
   X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
@@ -46,29 +39,6 @@ const char *ep_rows_name(int i);              /* free, unit */
   X(S, INT, track_every, "1", 1, 1e9, NULL,                                                    \
     "look every so many epochs; between, the last values stand")
 
-const char *ep_path_name(int i);   /* auto, primal, free, dual */
-const char *ep_solver_name(int i); /* auto, local, scalapack, elpa */
-const char *ep_norms_name(int i);  /* features, outputs */
-
-#define EP_CLOSED_OPTIONS(X, S)                                                                    \
-  X(S, NAME, path, "auto", 0, 0, ep_path_name,                                                     \
-    "pca: by C itself, by products with its factors, by the Gram matrix; auto: the cheapest")      \
-  X(S, INT, landmarks, "0", 0, 1e7, NULL,                                                          \
-    "infinite width: points the kernel is seen from; 0: all, or as many as fit --memory")          \
-  X(S, REAL, ridge, "0.01", 0, 1e6, ep_auto_name,                                                  \
-    "whitened: ridge, as a share of the mean eigenvalue of the total covariance; auto: by "        \
-    "held-out points")                                                                             \
-  X(S, REAL, power, "0", 0, 10, NULL,                                                              \
-    "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")                    \
-  X(S, NAME, solver, "auto", 0, 0, ep_solver_name,                                                 \
-    "whitened under mpirun: the eigenproblem on every rank (local), or spread over them; auto: "   \
-    "spread where it does not fit --memory")                                                       \
-  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                           \
-    "grassmann: how W comes back to W'W = I after a step")                                         \
-  X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start") \
-  X(S, NAME, norms, "features", 0, 0, ep_norms_name,                                               \
-    "grassmann: the cosine divides by |phi(Vx)|, WIDE's bound, or by |f(x)|: outputs, as it is")
-
 /* Files of a fit; they do not change its result. */
 #define EP_FIT_FILES(X, S)                                                                         \
   X(S, TEXT, out, "model.npz", 0, 0, NULL, "the model")                                            \
@@ -86,11 +56,6 @@ typedef struct {
 typedef struct {
   EP_FIT_FILES(EP_OPT_FIELD, )
 } ep_fit_files;
-typedef struct {
-  EP_CLOSED_OPTIONS(EP_OPT_FIELD, )
-} ep_closed_config;
-extern const ep_option ep_closed_options[];
-extern const ep_option ep_fit_options[], ep_fit_file_options[];
 
 /* All settings of a fit. */
 typedef struct {
@@ -98,7 +63,7 @@ typedef struct {
   ep_data_config data;
   ep_pair_config pair;
   ep_net_config net;
-  ep_analytic_config analytic;
+  ep_variance_config analytic;
   ep_objective_config objective;
   ep_fit_config fit;
   ep_feature_config feature;
@@ -121,9 +86,6 @@ typedef struct {
   ptrdiff_t rows, room;
   double *value; /* (rows, columns), owned */
 } ep_history;
-ep_status ep_history_add(ep_history *h, const double *row);
-ep_status ep_history_write(const char *path, const ep_history *h); /* CSV */
-void ep_history_free(ep_history *h);
 
 typedef enum { EP_DONE, EP_CONVERGED, EP_DIVERGED } ep_outcome;
 const char *ep_outcome_name(ep_outcome outcome);
@@ -143,12 +105,6 @@ typedef struct {
   json_t *explain; /* lines on how it was computed, owned */
 } ep_fit_info;
 void ep_fit_info_free(ep_fit_info *info);
-/* Adds to numbers (takes `value` over), notes, explain. */
-ep_status ep_fit_number(ep_fit_info *info, const char *name, json_t *value);
-ep_status ep_fit_note(ep_fit_info *info, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
-ep_status ep_fit_explain(ep_fit_info *info, const char *format, ...)
-    __attribute__((format(printf, 2, 3)));
 
 /* A model: f(x) = sum_k C_k' psi_k(x) - offset, a sum of maps of the point (at most two):
  *   network      the hidden layer, C = W              M^{-1/2} W'h(x)
@@ -164,14 +120,11 @@ ptrdiff_t ep_model_outputs(const ep_model *model);
 bool ep_model_is_unit(const ep_model *model); /* made from points on the unit sphere */
 const json_t *ep_model_config(
     const ep_model *model); /* the setup it was made with; NULL: a file without one */
-ep_psi ep_model_psi(const ep_model *model);  /* the similarity it was made with */
 ep_net *ep_model_net(const ep_model *model); /* the network in it, the model's; NULL: none */
 const ep_mat *ep_model_coefficients(const ep_model *model,
                                     int term); /* C of a term; NULL: no such term */
 /* What it is, for a person. */
 void ep_model_describe(char text[EP_DESCRIPTION], const ep_model *model);
-/* From now on outputs are W'psi(x), psi with the norm of phi, in the place of M^{-1/2} W'phi(x). */
-ep_status ep_model_normalise(ep_model *model);
 
 /* Fits setup->fit.method to the points. An interrupted fit saves a checkpoint and returns
  * EP_ERR_INTERRUPTED; info is filled in as far as the work got. */
@@ -193,8 +146,6 @@ typedef struct {
 } ep_fit_lent;
 ep_status ep_fit_from(ep_run *run, ep_model **model, ep_fit_info *info, const ep_points *points,
                       const ep_setup *setup, const ep_fit_lent *lent);
-/* The place of the checkpoint of this setup; empty: none is written, since no file is to be made at all. */
-void ep_checkpoint_path(char path[1100], const ep_setup *setup);
 /* Sets everything in `setup` from the checkpoint. */
 ep_status ep_checkpoint_setup(ep_setup *setup, const char *path);
 

@@ -11,12 +11,24 @@
  *
  * The defaults, one width, one activation, ntk, w = o = 1 and no biases, are the networks of WIDE: f = M^{-1/2} W'phi(V x).
  * Theory: section 2. */
-#include <eigenpair/activation.h>
 #include <eigenpair/array.h>
+#include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
 #include <eigenpair/run.h>
+#include <stdbool.h>
 
 EP_BEGIN
+
+/* An activation phi. */
+typedef struct ep_activation_kind ep_activation_kind; /* a row of the table */
+
+typedef struct {
+  const ep_activation_kind *kind;
+  double parameter; /* slope of leaky, power of monomial; unused by the others */
+} ep_activation;
+
+/* "relu", "leaky:0.1", "monomial:3" */
+ep_status ep_activation_parse(ep_activation *out, const char *text);
 
 #define EP_NET_OPTIONS(X, S)                                                                      \
   X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")                         \
@@ -39,10 +51,8 @@ EP_BEGIN
     "start from the weights of this .npz: V (or V1..VL) and W, biases b (b1..bL) and c; or "      \
     "0.weight, 0.bias, .. of PyTorch")
 
-const char *ep_parametrisation_name(int i); /* ntk, standard */
-
 /* Of the weights and biases of finite networks, and of their limits. */
-#define EP_ANALYTIC_OPTIONS(X, S)                                                      \
+#define EP_VARIANCE_OPTIONS(X, S)                                                      \
   X(S, REAL, weight_variance, "1", 0, 1e6, NULL, "variance of hidden weights")         \
   X(S, REAL, bias_variance, "0", 0, 1e6, NULL, "variance of hidden biases")            \
   X(S, REAL, last_variance, "1", 0, 1e6, NULL, "variance of the last layer's weights") \
@@ -54,9 +64,9 @@ typedef struct {
 extern const ep_option ep_net_options[];
 
 typedef struct {
-  EP_ANALYTIC_OPTIONS(EP_OPT_FIELD, )
-} ep_analytic_config;
-extern const ep_option ep_analytic_options[];
+  EP_VARIANCE_OPTIONS(EP_OPT_FIELD, )
+} ep_variance_config;
+extern const ep_option ep_variance_options[];
 
 enum { EP_MAX_DEPTH = 32 };
 typedef struct {
@@ -73,15 +83,6 @@ typedef struct {
   double bias_variance, last_bias_variance; /* b, o'; ntk: 0: the biases have the factor 1 */
 } ep_net_shape;
 
-/* Layers are l = 0 .. L - 1, and L for the outputs. */
-ptrdiff_t ep_net_width(const ep_net_shape *shape, int l); /* of layer l; L: Z; -1: D */
-ptrdiff_t ep_net_widest(const ep_net_shape *shape);       /* max M_l */
-const ep_activation *ep_net_phi(const ep_net_shape *shape, int l);
-double ep_net_scale(const ep_net_shape *shape, int l);      /* s of layer l */
-double ep_net_bias_scale(const ep_net_shape *shape, int l); /* t of layer l; 0: no biases there */
-/* A network of WIDE: one width, one activation, ntk, variances 1, no biases. */
-bool ep_net_is_plain(const ep_net_shape *shape);
-
 /* Weights, or a gradient, which has the same shape. V, b, W and c are views of theta: V_1, b_1, V_2, .., W, c. */
 typedef struct {
   ep_net_shape shape;
@@ -91,25 +92,14 @@ typedef struct {
 } ep_net;
 
 ep_status ep_net_new(ep_net *out, const ep_net_shape *shape, ep_precision prec); /* zeros */
-/* V and W become views of these parameters, which stay the caller's. */
-void ep_net_view(ep_net *net, void *theta);
 void ep_net_free(ep_net *net);
-/* W for so many outputs: zeros, unless it is for so many already. The rest stays. */
-ep_status ep_net_set_outputs(ep_net *net, ptrdiff_t outputs);
 ptrdiff_t ep_net_parameters(const ep_net_shape *shape);
-ptrdiff_t ep_net_hidden_parameters(const ep_net_shape *shape); /* those before W */
 /* What the settings say; variances NULL: the defaults. */
 ep_status ep_net_shape_of(ep_net_shape *out, const ep_net_config *config,
-                          const ep_analytic_config *variances, ptrdiff_t inputs);
+                          const ep_variance_config *variances, ptrdiff_t inputs);
 /* Entries drawn with the seed, or the weights in config->init, which also give the widths. */
-ep_status ep_net_draw(ep_net *out, const ep_net_config *config, const ep_analytic_config *variances,
+ep_status ep_net_draw(ep_net *out, const ep_net_config *config, const ep_variance_config *variances,
                       ptrdiff_t inputs, uint64_t seed, ep_precision prec);
-ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
-                       ep_precision prec); /* with the default variances */
-/* As ep_net_draw, or a copy of `start` where it is not NULL. */
-ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
-                       const ep_analytic_config *variances, ptrdiff_t inputs, uint64_t seed,
-                       ep_precision prec);
 /* V or V1.., W, biases b or b1.., c of an .npz, with `prefix` in front of the names, or a state dict of PyTorch; widths
  * and which biases there are come from the file, the rest is the caller's (a state dict is `standard`). */
 ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const char *prefix,

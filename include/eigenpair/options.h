@@ -46,7 +46,6 @@ typedef struct {
 } ep_option;
 
 enum { EP_AUTO = -1 }; /* below the range of every number that may be left to the program */
-const char *ep_auto_name(int i); /* "auto" */
 
 #define EP_OPT_FIELD(S, kind, name, def, lo, hi, names, help) ep_opt_##kind name;
 #define EP_OPT_ROW(S, kind, name, def, lo, hi, names, help) \
@@ -66,8 +65,6 @@ ep_status ep_options_set(const ep_option *row, void *config, const char *value);
 ep_status ep_options_to_json(json_t *object, const ep_option *table, const void *config);
 /* Takes the members of `object` that the table knows; others are left to other tables. */
 ep_status ep_options_from_json(const ep_option *table, void *config, const json_t *object);
-void ep_options_help(const ep_option *table, FILE *to);
-void ep_options_flag(char out[64], const char *name); /* input_scale -> input-scale */
 
 /* "name" or "name:parameters" -> index of the name in the list, parameters behind the colon or NULL.
  * An unknown name is an error that lists the known ones. */

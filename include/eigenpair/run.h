@@ -3,13 +3,31 @@
  * it. Fits, embeddings and searches take one first; NULL: the run that this thread has entered, or none (all cores, half of
  * the machine's memory, nobody told). Whatever else takes time works for the run of its thread. Nothing is shared between
  * runs: two in two threads of a process give the bits they give one after the other. The library prints nothing. */
-#include <eigenpair/comm.h>
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
+#include <stdbool.h>
 
 EP_BEGIN
 
-const char *ep_precision_name(int i);
+/* What the library asks of a parallel machine: several processes, the ranks, that make the same calls with the same
+ * arguments. What each computes alone is a share of rows or anchors; the rest is the same on all of them, to the last
+ * bit, and so are all random numbers. Files are written by rank 0 alone. Alone, which is the default: nothing to do. */
+struct ep_dist;
+typedef struct ep_comm {
+  int rank, size;
+  void *impl;
+  /* x (n numbers) += those of the other ranks, in the order of ranks: the same bits everywhere and every time */
+  ep_status (*sum)(const struct ep_comm *comm, void *x, ptrdiff_t n, ep_precision prec);
+  /* rank r has filled in rows first[r] .. first[r + 1] - 1 of x, each of `bytes`; afterwards all are there */
+  ep_status (*gather)(const struct ep_comm *comm, void *x, const ptrdiff_t *first, size_t bytes);
+  /* from rank 0 */
+  ep_status (*broadcast)(const struct ep_comm *comm, void *x, size_t bytes);
+  /* NULL: cannot. Matrices of this order spread over the ranks, by "scalapack" or "elpa". */
+  ep_status (*spread)(const struct ep_comm *comm, struct ep_dist **out, ptrdiff_t order,
+                      const char *solver);
+} ep_comm;
+
+/* ---- for work within a run (ep_run_set_comm) */
 
 #define EP_RUN_OPTIONS(X, S)                                                                    \
   X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number")               \
@@ -24,10 +42,6 @@ typedef struct {
 extern const ep_option ep_run_options[];
 
 ep_run_config ep_run_default(void);
-ep_precision ep_run_precision(const ep_run_config *config);
-double ep_run_memory(
-    const ep_run_config *config); /* bytes for arrays under the cap, default filled in */
-double ep_run_memory_left(const ep_run_config *config); /* less what this thread's run holds now */
 
 /* How a run talks to its caller; every part may be NULL. */
 typedef struct {
@@ -51,10 +65,6 @@ ep_run_hooks ep_run_set_hooks(ep_run *run, const ep_run_hooks *hooks);
 
 /* From now on the run is one of several ranks; comm (NULL: alone) is borrowed. */
 void ep_run_set_comm(ep_run *run, const ep_comm *comm);
-const ep_comm *ep_run_comm(const ep_run *run); /* NULL: of no run; never NULL */
-
-/* Takes the progress hook out of this thread's run for some work within it; the hooks before. */
-ep_run_hooks ep_run_quiet(void);
 
 /* From enter to leave this thread works for the run: its threads, its memory, its hooks. Entries nest. */
 typedef struct {
@@ -64,22 +74,12 @@ typedef struct {
 } ep_run_scope;
 ep_run_scope ep_run_enter(ep_run *run); /* NULL: nothing changes */
 void ep_run_leave(const ep_run_scope *scope);
-ep_run *ep_run_current(void); /* NULL: none */
 
-/* For work within a run: tells how far it is. */
-void ep_run_progress(const char *what, double done, double total);
+/* For work within a run, such as a loss of your own: has it been asked to stop? */
 bool ep_run_stopped(void);
-/* A sentence for the user of the run. */
-void ep_run_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Both: EP_ERR_INTERRUPTED once the run is asked to stop. */
-ep_status ep_run_step(const char *what, double done, double total);
-const char *ep_run_parts(void); /* NULL: none */
-int ep_run_threads(void);       /* threads that parallel work of this thread has now */
 
-double ep_run_room(void);       /* bytes left under the cap of this thread's run */
-size_t ep_memory_current(void); /* bytes that this thread's run holds now */
-size_t ep_memory_peak(void);    /* and the most it held since the last ep_memory_peak_reset */
-void ep_memory_peak_reset(void);
+double ep_run_room(void);    /* bytes left under the cap of this thread's run */
+size_t ep_memory_peak(void); /* the most it has held */
 const char *ep_version(void);
 
 EP_END

@@ -34,19 +34,11 @@ ep_status ep_sums_check(const ep_sums *sums);
 ep_status ep_fit_sums(ep_run *run, ep_model **model, ep_fit_info *info, const ep_sums *sums,
                       const ep_setup *setup);
 ep_status ep_sums_setup(ep_setup *setup, const ep_sums *sums);
-double ep_sums_anchors(const ep_sums *sums);     /* summed so far */
-ptrdiff_t ep_sums_features(const ep_sums *sums); /* M */
-ptrdiff_t ep_sums_inputs(const ep_sums *sums);   /* D */
-long ep_sums_shards(const ep_sums *sums,
-                    long *there); /* of how many, and how many are there; 0: without numbers */
+double ep_sums_anchors(const ep_sums *sums); /* summed so far */
 
 /* As an .npz (config, the map's arrays, sum_psi, sum_B, sum_C), in a file or in memory. */
 ep_status ep_sums_save(const char *path, const ep_sums *sums);
 ep_status ep_sums_load(ep_sums **out, const char *path);
-/* The setup of the sums in a file, without reading them. */
-ep_status ep_sums_peek(ep_setup *setup, const char *path);
-/* The sums in these files, read one after the other; refused as ep_sums_merge does. */
-ep_status ep_sums_merge_files(ep_sums **out, const char *const *paths, int count);
 ep_status ep_sums_to_bytes(unsigned char **bytes, size_t *size, const ep_sums *sums);
 ep_status ep_sums_from_bytes(ep_sums **out, const unsigned char *bytes, size_t size,
                              const char *name); /* name: for messages */

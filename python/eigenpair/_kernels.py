@@ -112,8 +112,8 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
     _TABLE.check_names(options, "analytic_kernel")
 
     def body(run: Any) -> np.ndarray:
-        a, net, variances = ffi.new("ep_analytic *"), ffi.new("ep_net_config *"), ffi.new("ep_analytic_config *")
-        _options.fill(lib.ep_analytic_options, variances, options)
+        a, net, variances = ffi.new("ep_analytic *"), ffi.new("ep_net_config *"), ffi.new("ep_variance_config *")
+        _options.fill(lib.ep_variance_options, variances, options)
         _options.fill(lib.ep_net_options, net, {"depth": depth, "activation": activation, "input_scale": input_scale,
                                                 "layers": layers})
         check(lib.ep_analytic_from(a, net, variances, x.shape[1], kinds[kind]))
@@ -124,4 +124,4 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
     return _finite_kernel(work(body, run_config(options), verbose))
 
 
-_TABLE = _options.Table([*_options.read_table(lib.ep_analytic_options), *_options.read_table(lib.ep_run_options)])
+_TABLE = _options.Table([*_options.read_table(lib.ep_variance_options), *_options.read_table(lib.ep_run_options)])

@@ -60,7 +60,7 @@ ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *s, ep_analytic_ki
              "network differs from the first",
              l + 1);
   *out = (ep_analytic){.phi = s->phi, .depth = s->depth, .input_scale = s->input_scale};
-  out->config = (ep_analytic_config){.weight_variance = or_one(s->weight_variance),
+  out->config = (ep_variance_config){.weight_variance = or_one(s->weight_variance),
                                      .last_variance = or_one(s->last_variance),
                                      .bias_variance = start_variance(s, 0),
                                      .last_bias_variance = start_variance(s, s->depth)};
@@ -69,12 +69,12 @@ ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *s, ep_analytic_ki
 }
 
 ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
-                           const ep_analytic_config *variances, ptrdiff_t inputs,
+                           const ep_variance_config *variances, ptrdiff_t inputs,
                            ep_analytic_kind kind) {
   ep_net_shape shape;
-  ep_analytic_config v = {.weight_variance = 1, .last_variance = 1};
+  ep_variance_config v = {.weight_variance = 1, .last_variance = 1};
   if (variances) v = *variances;
-  const ep_analytic_config finite = {or_one(v.weight_variance), v.bias_variance,
+  const ep_variance_config finite = {or_one(v.weight_variance), v.bias_variance,
                                      or_one(v.last_variance), v.last_bias_variance};
   EP_TRY(ep_net_shape_of(&shape, config, &finite, inputs));
   EP_TRY(ep_analytic_of(out, &shape, kind));
@@ -120,7 +120,7 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
 }
 
 /* P_l and its root; the range of all P_l > 0 */
-static void layer_variances(const points *p, const ep_analytic_config *c, int l, double range[2]) {
+static void layer_variances(const points *p, const ep_variance_config *c, int l, double range[2]) {
   const ptrdiff_t n = p->X->rows;
   for (ptrdiff_t i = 0; i < n; i++) {
     const double before = p->norm[(l - 1) * n + i];
@@ -183,7 +183,7 @@ static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, 
                        ptrdiff_t j, ptrdiff_t n) {
   double theta[TILE + 8], S[TILE + 8], slope[TILE + 8], room[TILE + 8]; /* 8: apart in the cache */
   double *gap = K, *next = room;
-  const ep_analytic_config *c = &m->a->config;
+  const ep_variance_config *c = &m->a->config;
   const double w = c->weight_variance, b = c->bias_variance;
   for (ptrdiff_t k = 0; k < n; k++) {
     const double q = w * x->norm[i] * y->norm[j + k];

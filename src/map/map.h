@@ -23,7 +23,7 @@ typedef struct {
 typedef struct {
   const ep_feature_config *feature;
   const ep_net_config *net;
-  const ep_analytic_config *variances; /* of a network's weights */
+  const ep_variance_config *variances; /* of a network's weights */
   const ep_analytic *kernel;           /* of landmarks */
   ptrdiff_t landmarks;                 /* at most so many of the points */
   ep_psi psi;

@@ -63,7 +63,7 @@ void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *s) {
       {"Data", ep_data_options, &s->data},
       {"Pairs", ep_pair_options, &s->pair},
       {"Network", ep_net_options, &s->net},
-      {"Infinite width", ep_analytic_options, &s->analytic},
+      {"Infinite width", ep_variance_options, &s->analytic},
       {"Objective", ep_objective_options, &s->objective},
       {"Method", ep_fit_options, &s->fit},
       {"Features", ep_feature_options, &s->feature},

@@ -131,7 +131,7 @@ static bool decides(const ep_option *table, const char *name) {
   static const char *const others[] = {"similarity", "delta", "method",    "kernel",
                                        "landmarks",  "seed",  "precision", NULL};
   const bool whole = table == ep_data_options || table == ep_pair_options ||
-                     table == ep_net_options || table == ep_analytic_options ||
+                     table == ep_net_options || table == ep_variance_options ||
                      table == ep_feature_options;
   return whole ? !one_of(name, files) : one_of(name, others);
 }

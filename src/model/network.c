@@ -11,7 +11,7 @@
 #include <string.h>
 
 const ep_option ep_net_options[] = {EP_NET_OPTIONS(EP_OPT_ROW, ep_net_config){0}};
-const ep_option ep_analytic_options[] = {EP_ANALYTIC_OPTIONS(EP_OPT_ROW, ep_analytic_config){0}};
+const ep_option ep_variance_options[] = {EP_VARIANCE_OPTIONS(EP_OPT_ROW, ep_variance_config){0}};
 
 const char *ep_parametrisation_name(int i) {
   static const char *const names[] = {"ntk", "standard", NULL};
@@ -107,7 +107,7 @@ static ep_status parse_layers(ep_net_shape *s, const char *text) {
 }
 
 static ep_status set_variances(ep_net_shape *s, const ep_net_config *config,
-                               const ep_analytic_config *v) {
+                               const ep_variance_config *v) {
   s->standard = strcmp(config->parametrisation, "standard") == 0;
   const bool all = config->biases && s->standard;
   for (int l = 0; l < s->depth; l++) s->bias[l] = all || v->bias_variance > 0;
@@ -125,8 +125,8 @@ static ep_status set_variances(ep_net_shape *s, const ep_net_config *config,
 }
 
 ep_status ep_net_shape_of(ep_net_shape *out, const ep_net_config *config,
-                          const ep_analytic_config *variances, ptrdiff_t inputs) {
-  const ep_analytic_config defaults = {.weight_variance = 1, .last_variance = 1};
+                          const ep_variance_config *variances, ptrdiff_t inputs) {
+  const ep_variance_config defaults = {.weight_variance = 1, .last_variance = 1};
   *out = (ep_net_shape){.inputs = inputs,
                         .width = config->width,
                         .outputs = config->outputs,
@@ -206,7 +206,7 @@ static void draw(const ep_mat *A, double root, uint64_t seed, int stream) {
 }
 
 ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
-                       const ep_analytic_config *variances, ptrdiff_t inputs, uint64_t seed,
+                       const ep_variance_config *variances, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec) {
   if (!start) return ep_net_draw(out, config, variances, inputs, seed, prec);
   EP_CHECK(start->shape.inputs == inputs, EP_ERR_SHAPE,
@@ -217,7 +217,7 @@ ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *co
   return EP_OK;
 }
 
-ep_status ep_net_draw(ep_net *out, const ep_net_config *config, const ep_analytic_config *variances,
+ep_status ep_net_draw(ep_net *out, const ep_net_config *config, const ep_variance_config *variances,
                       ptrdiff_t inputs, uint64_t seed, ep_precision prec) {
   enum { BIASES = EP_MAX_DEPTH + 1 }; /* streams behind those of the weights */
   ep_net_shape shape;

@@ -18,7 +18,7 @@ ep_net_config tangent_network(const char *phi, long width, long depth) {
 ep_status tangent_kernel(ep_domain_kernel *k, const char *phi, int depth, double bias) {
   *k = (ep_domain_kernel){.kind = EP_NTK, .radius = 1};
   k->network = (ep_analytic){.depth = depth, .input_scale = 1};
-  ep_options_default(ep_analytic_options, &k->network.config);
+  ep_options_default(ep_variance_options, &k->network.config);
   k->network.config.bias_variance = bias;
   return ep_activation_parse(&k->network.phi, phi);
 }

@@ -56,8 +56,8 @@ static double moment(const char *phi, double sd, int power) {
 static ep_status shallow(estimate *out, double *variance, const layer_kind *kind, int H,
                          ptrdiff_t count, long seed) {
   const ep_net_config c = tangent_network(kind->phi, (long)(H * count), 1);
-  ep_analytic_config variances;
-  ep_options_default(ep_analytic_options, &variances);
+  ep_variance_config variances;
+  ep_options_default(ep_variance_options, &variances);
   variances.bias_variance = kind->hidden;
   ep_work work = {0};
   ep_net net = {0};

@@ -84,7 +84,8 @@ typedef struct {
 
 static ep_status rank_of(double *rank, run *r, const ep_mat *q) {
   if (!r->points) return ep_rankme(rank, q);
-  EP_TRY(ep_linear_embed(&r->E, &r->out->basis, q, &r->points->X));
+  const ep_linear basis = ep_dynamics_basis(r->out);
+  EP_TRY(ep_linear_embed(&r->E, &basis, q, &r->points->X));
   return ep_rankme(rank, &r->E);
 }
 
@@ -98,7 +99,7 @@ static ep_status follow(run *r, ep_dynamics_row *row, const ep_mat *q) {
   r->out->diverged = ep_descent_diverged(r->descent);
   EP_TRY(ep_descent_loss(&row->descent_loss, r->descent));
   ep_descent_product(&r->B, r->descent);
-  ep_mat_mul(&r->p, 1, &r->out->basis.U, EP_T, &r->B, EP_N, 0);
+  ep_mat_mul(&r->p, 1, &r->out->U, EP_T, &r->B, EP_N, 0);
   row->difference = sqrt(ep_mat_distance2(&r->p, q));
   if (!r->points) return ep_rankme(&row->descent_rank, &r->B);
   EP_TRY(ep_descent_embed(&r->E, r->descent, &r->points->X));
@@ -116,9 +117,9 @@ static ep_status all_rows(run *r, const ep_dynamics_config *config) {
     if (i > 0) {
       const ep_mat before = ep_dynamics_at(o, i - 1);
       ep_mat_copy(&q, &before);
-      EP_TRY(ways[way].move(&q, o->basis.lambda, row->time - row[-1].time, &h));
+      EP_TRY(ways[way].move(&q, o->lambda, row->time - row[-1].time, &h));
     }
-    row->loss = ep_linear_loss(&q, o->basis.lambda);
+    row->loss = ep_linear_loss(&q, o->lambda);
     EP_TRY(ep_linear_spectrum(ep_d(&o->sigma, i, 0), ep_d(&o->projection, i, 0), o->spectrum, &q));
     EP_TRY(rank_of(&row->rank, r, &q));
     EP_TRY(follow(r, row, &q));
@@ -146,7 +147,7 @@ static ep_status set_start(run *r, const ep_descent_config *config, const ep_mat
   if (q0) return ep_mat_copy(&q, q0), EP_OK;
   if (!r->descent) return ep_linear_start(&q, config->width > 0 ? config->width : two, seed);
   ep_descent_product(&r->B, r->descent);
-  ep_mat_mul(&q, 1, &r->out->basis.U, EP_T, &r->B, EP_N, 0);
+  ep_mat_mul(&q, 1, &r->out->U, EP_T, &r->B, EP_N, 0);
   return EP_OK;
 }
 
@@ -156,7 +157,10 @@ static ep_status simulate(run *r, ep_work *work, const ep_dynamics_config *confi
   const ptrdiff_t d = C->rows, z = q0 ? q0->cols : descent->outputs;
   EP_CHECK(!q0 || q0->rows == d, EP_ERR_SHAPE, "q(0) has %td rows for %td dimensions", q0->rows, d);
   EP_TRY(make_room(r->out, config, d, z));
-  EP_TRY(ep_linear_new(&r->out->basis, C));
+  ep_linear basis;
+  EP_TRY(ep_linear_new(&basis, C));
+  r->out->U = basis.U;
+  r->out->lambda = basis.lambda;
   EP_TRY(ep_work_mat(work, &r->B, EP_DOUBLE, d, z));
   EP_TRY(ep_work_mat(work, &r->p, EP_DOUBLE, d, z));
   if (r->points) EP_TRY(ep_work_mat(work, &r->E, EP_DOUBLE, r->points->X.rows, z));
@@ -198,7 +202,8 @@ ep_status ep_dynamics_run(ep_dynamics *out, const ep_dynamics_config *config,
 }
 
 void ep_dynamics_free(ep_dynamics *d) {
-  ep_linear_free(&d->basis);
+  ep_linear basis = ep_dynamics_basis(d);
+  ep_linear_free(&basis);
   ep_release(d->row);
   ep_mat_free(&d->sigma);
   ep_mat_free(&d->projection);

@@ -14,7 +14,7 @@ enum { P = 7, D = 5, Z = 3 };
 typedef struct {
   const char *layers, *parametrisation;
   bool biases, input_scale;
-  ep_analytic_config variances;
+  ep_variance_config variances;
   int without; /* a layer whose biases are taken away again; -1: none */
 } kind;
 
@@ -293,7 +293,7 @@ static void start(void **state) {
   for (int standard = 0; standard < 2; standard++) {
     ep_net net;
     ep_net_config config;
-    const ep_analytic_config v = {2, 0.3, 0.5, 0.7};
+    const ep_variance_config v = {2, 0.3, 0.5, 0.7};
     ep_options_default(ep_net_options, &config);
     strcpy(config.layers, "400,250");
     strcpy(config.parametrisation, standard ? "standard" : "ntk");
@@ -318,7 +318,7 @@ static void bad(void **state) {
                                        "1.5", "-3", "5::", "1e9"};
   ep_net_config config;
   ep_net_shape shape;
-  const ep_analytic_config zero = {0, 0, 1, 0};
+  const ep_variance_config zero = {0, 0, 1, 0};
   ep_options_default(ep_net_options, &config);
   for (size_t i = 0; i < sizeof layers / sizeof *layers; i++) {
     strcpy(config.layers, layers[i]);

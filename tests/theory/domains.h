@@ -12,7 +12,7 @@
 static inline ep_domain_kernel kernel(const char *phi, int depth, double bias, double radius) {
   ep_domain_kernel k = {.kind = EP_NTK, .radius = radius};
   k.network = (ep_analytic){.depth = depth, .input_scale = 1};
-  ep_options_default(ep_analytic_options, &k.network.config);
+  ep_options_default(ep_variance_options, &k.network.config);
   k.network.config.bias_variance = bias;
   CHECK_OK(ep_activation_parse(&k.network.phi, phi));
   return k;

@@ -12,7 +12,7 @@
 
 static ep_analytic model(const char *activation, int depth) {
   ep_analytic a = {.depth = depth, .input_scale = 1};
-  ep_options_default(ep_analytic_options, &a.config);
+  ep_options_default(ep_variance_options, &a.config);
   CHECK_OK(ep_activation_parse(&a.phi, activation));
   return a;
 }
@@ -52,7 +52,7 @@ static void published(void **state) {
 /* the formulas at the head of analytic.h, pair by pair, without any care for almost equal points */
 static double recursion(const ep_analytic *a, ep_analytic_kind kind, const ep_mat *X, ptrdiff_t i,
                         const ep_mat *Y, ptrdiff_t j) {
-  const ep_analytic_config *c = &a->config;
+  const ep_variance_config *c = &a->config;
   double P[3] = {0}; /* xx, yy, xy */
   for (ptrdiff_t k = 0; k < X->cols; k++) {
     const double x = a->input_scale * ep_get(X, i, k), y = a->input_scale * ep_get(Y, j, k);
@@ -123,7 +123,7 @@ static void by_table(void **state) {
           if (way >= 2) ep_set(&X, i, c, (1 + 0.001 * (double)(i % STEP)) * ep_get(&X, i, c));
           if (way == 3) ep_set(&X, i, c, i == 2 * STEP ? 0 : 2 * ep_get(&X, i, c));
         }
-      if (way == 3) a.config = (ep_analytic_config){1.3, 0.2, 0.7, 0.4};
+      if (way == 3) a.config = (ep_variance_config){1.3, 0.2, 0.7, 0.4};
       check_recursion(&a, way % 2 ? EP_NNGP : EP_NTK, &X, NULL, EP_DOUBLE, STEP);
       ep_mat_free(&X);
     }
@@ -138,7 +138,7 @@ static void against_recursion(void **state) {
         ep_analytic a = model(all[k], strcmp(all[k], "exp") == 0 ? 1 : depth);
         if (way & 1) {
           a.input_scale = 1 / sqrt(5);
-          a.config = (ep_analytic_config){1.3, 0.2, 0.7, 0.4};
+          a.config = (ep_variance_config){1.3, 0.2, 0.7, 0.4};
         }
         check_recursion(&a, way & 2 ? EP_NTK : EP_NNGP, &X, NULL, EP_DOUBLE, 1);
         check_recursion(&a, way & 2 ? EP_NTK : EP_NNGP, &X, &Y, way & 1 ? EP_SINGLE : EP_DOUBLE, 1);
@@ -277,7 +277,7 @@ static void positive_definite(void **state) {
         if (strcmp(all[k], "exp") == 0) continue;
         if (lengths && strcmp(all[k], "monomial:3") == 0) continue;
         ep_analytic a = model(all[k], depth);
-        if (bias) a.config = (ep_analytic_config){2, 0.1, 1, 0};
+        if (bias) a.config = (ep_variance_config){2, 0.1, 1, 0};
         ep_mat K = kernel(&a, (ep_analytic_kind)kind, &X), F = matrix(EP_SINGLE, HARD, HARD);
         ep_mat copy = matrix(EP_DOUBLE, HARD, HARD);
         ep_mat_copy(&copy, &K);

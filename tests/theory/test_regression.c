@@ -351,7 +351,7 @@ static ep_status regressions(const ep_mat *X, const ep_mat *Y) {
   const ep_mat F = ep_mat_view(EP_DOUBLE, 8, 1, f);
   ep_regress_result r;
   ep_net net;
-  ep_options_default(ep_analytic_options, &a.config);
+  ep_options_default(ep_variance_options, &a.config);
   EP_TRY(ep_activation_parse(&a.phi, "erf"));
   EP_TRY(ep_net_start(&net, &c, X->cols, 7, EP_DOUBLE));
   const ep_regress_kernel finite = {.X = X, .T = X, .net = &net};

@@ -67,7 +67,7 @@ static void width_limit(void **state) {
     for (int depth = 1; depth <= 3; depth += 2) {
       ep_analytic infinite = {.depth = depth, .input_scale = 1};
       double error[4];
-      ep_options_default(ep_analytic_options, &infinite.config);
+      ep_options_default(ep_variance_options, &infinite.config);
       CHECK_OK(ep_activation_parse(&infinite.phi, activations[a]));
       CHECK_OK(ep_analytic_kernel(&K, &infinite, EP_NTK, &X, NULL));
       for (int w = 0; w < 4; w++)

@@ -122,7 +122,7 @@ static void tangent_kernel(const ep_mat *out, ep_precision prec) {
 static void analytic_kernel(const ep_mat *out, ep_precision prec) {
   ep_analytic a = {.depth = 2, .input_scale = 1};
   ep_mat X = sparse(prec);
-  ep_options_default(ep_analytic_options, &a.config);
+  ep_options_default(ep_variance_options, &a.config);
   CHECK_OK(ep_activation_parse(&a.phi, activation));
   const ep_mat K = part(out, 0, P, P);
   CHECK_OK(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL));

@@ -4,32 +4,13 @@
  *   u(x) = W_l' phi(W_{l-1} .. phi(W_1 x)),   W_1 (h x d), W_2 .. (h x h), W_l (h x z);  l = 1: u(x) = W_1'x
  *
  * with the loss L = 1/N sum_n u(x_n)'(sum of negatives - sum of positives), under a constraint. Theory: section 7. */
+#include <eigenpair/theory.h>
 #include <eigenpair/activation.h>
-#include <eigenpair/dataset.h>
 #include <eigenpair/random.h>
 #include <eigenpair/retraction.h>
 
-EP_BEGIN
-
 const char *ep_constraint_name(int i); /* NULL past the last */
 const char *ep_constraint_help(int i);
-
-#define EP_DESCENT_OPTIONS(X, S)                                                                   \
-  X(S, INT, layers, "2", 1, 8, NULL, "descent: weight matrices l; hidden layers and one")          \
-  X(S, INT, width, "0", 0, 1e6, NULL,                                                              \
-    "hidden units h, at least d and z; 0: 2d, or d + z where that is more")                        \
-  X(S, INT, outputs, "2", 1, 1e5, NULL, "dimensions z of the representation")                      \
-  X(S, NAME, activation, "linear", 0, 1, ep_activation_name, "descent: activation")                \
-  X(S, NAME, constraint, "grassmann", 0, 0, ep_constraint_name, "descent: constraint on weights")  \
-  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                           \
-    "descent: how grassmann and orthogonal return to orthonormal weights")                         \
-  X(S, REAL, rate, "0.01", 1e-12, 1e12, NULL, "step length eta")                                   \
-  X(S, REAL, decay, "1", 1e-3, 1, NULL, "descent: the rate is multiplied by this after each step") \
-  X(S, REAL, radius, "1", 1e-12, 1e12, NULL, "descent: |W_i|_F at most this, for frobenius")
-typedef struct {
-  EP_DESCENT_OPTIONS(EP_OPT_FIELD, )
-} ep_descent_config;
-extern const ep_option ep_descent_options[];
 
 typedef struct ep_descent ep_descent; /* opaque; owned by the caller */
 
@@ -54,5 +35,3 @@ const ep_mat *ep_descent_weights(const ep_descent *d, int layer); /* W_{layer+1}
 void ep_descent_product(const ep_mat *B, const ep_descent *d);
 /* E (n x z) = u(X), X in double. */
 ep_status ep_descent_embed(const ep_mat *E, const ep_descent *d, const ep_mat *X);
-
-EP_END

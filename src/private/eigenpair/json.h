@@ -4,8 +4,6 @@
 #include <jansson.h>
 #include <stddef.h>
 
-EP_BEGIN
-
 /* Numbers: null where they are not finite. */
 json_t *ep_json_number(double x);
 json_t *ep_json_numbers(const double *x, ptrdiff_t count); /* NULL: no memory */
@@ -16,5 +14,3 @@ ep_status ep_json_append(json_t *array, json_t *value);
 ep_status ep_json_copy(json_t **out, const json_t *value);
 /* Text to an object, or the reason why not: `what` (a file) is not JSON, or out of memory. */
 ep_status ep_json_parse(json_t **out, const char *text, const char *what);
-
-EP_END

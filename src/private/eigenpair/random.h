@@ -4,8 +4,6 @@
 #include <eigenpair/matrix.h>
 #include <stdint.h>
 
-EP_BEGIN
-
 /* Streams: one for each use, so that two uses never share numbers. */
 enum {
   EP_STREAM_WEIGHTS, /* + layer */
@@ -37,5 +35,3 @@ void ep_random_permutation(ep_random *r, ptrdiff_t *p,
 
 /* A = N(0, 1); entry (i, j) is number i * cols + j of the stream, rounded from double. */
 void ep_random_fill_normal(const ep_mat *A, uint64_t seed, uint32_t stream, uint32_t sub);
-
-EP_END

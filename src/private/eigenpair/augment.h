@@ -1,16 +1,7 @@
 #pragma once
 /* Augmentations: how a positive is made from a point. Seeded per point: point i gets the same view
  * whatever the thread count and the order of the calls. */
-#include <eigenpair/matrix.h>
-#include <stdbool.h>
-#include <stdint.h>
-
-EP_BEGIN
-
-/* Rows of a matrix as images: channel after channel, each row by row; all zero for plain vectors. */
-typedef struct {
-  int channels, height, width;
-} ep_image_shape;
+#include <eigenpair/dataset.h>
 
 typedef struct ep_augmentation ep_augmentation; /* a row of the table in augment.c */
 enum { EP_AUGMENT_STEPS = 8 };
@@ -59,5 +50,3 @@ typedef struct {
 } ep_crop;
 ep_crop ep_augment_crop(ep_image_shape shape, double lo, double hi, uint64_t seed, ptrdiff_t point,
                         int view);
-
-EP_END

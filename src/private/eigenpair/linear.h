@@ -12,8 +12,6 @@
 #include <eigenpair/pairs.h>
 #include <eigenpair/random.h>
 
-EP_BEGIN
-
 /* C += -weight sym sum_{n,q} a_q x_n x_nq' over these pairs; X is streamed through in blocks and may be of either
  * precision. A data set of any size is a sum of calls, one a batch of anchors (all_others is of one batch). */
 ep_status ep_linear_add(const ep_mat *C, const ep_mat *X, const ep_pairs *pairs, double weight);
@@ -58,5 +56,3 @@ double ep_linear_optimum(const double *lambda, ptrdiff_t d, ptrdiff_t z); /* its
 /* sigma (min(d, z)): singular values of q, falling. projection (count, or NULL): length of the projection of the
  * first eigenvectors e_1 .. e_count on the span of q (singular values above 1e-8). */
 ep_status ep_linear_spectrum(double *sigma, double *projection, ptrdiff_t count, const ep_mat *q);
-
-EP_END

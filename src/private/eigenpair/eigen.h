@@ -2,23 +2,11 @@
 /* The largest eigenvalues of a symmetric operator. Small problems go to LAPACK (ep_mat_eig_sym); large ones to block
  * Krylov with a block at least as wide as the number of eigenpairs wanted, so that repeated eigenvalues come out
  * with all their multiplicity. */
+#include <eigenpair/closed.h>
 #include <eigenpair/comm.h>
 #include <eigenpair/matrix.h>
-#include <eigenpair/options.h>
 #include <stdint.h>
 
-EP_BEGIN
-
-#define EP_EIGEN_OPTIONS(X, S)                                                                 \
-  X(S, INT, block, "0", 0, 1e6, NULL,                                                          \
-    "eigensolver: columns of a block; 0: the eigenpairs wanted and 8 more")                    \
-  X(S, INT, krylov, "6", 2, 1000, NULL, "eigensolver: blocks of the basis before it restarts") \
-  X(S, INT, restarts, "200", 1, 1e6, NULL, "eigensolver: restarts at most")                    \
-  X(S, REAL, eigen_tolerance, "1e-10", 1e-15, 1, NULL,                                         \
-    "eigensolver: residual relative to the largest eigenvalue")
-typedef struct {
-  EP_EIGEN_OPTIONS(EP_OPT_FIELD, )
-} ep_eigen_config;
 extern const ep_option ep_eigen_options[];
 
 /* Columns of a block for so many eigenpairs of a problem of that order. */
@@ -52,5 +40,3 @@ ep_status ep_eigen_spread(const ep_mat *W, double *lambda, ep_eigen_info *info, 
                           double *A, double *L, const ep_eigen_config *config, uint64_t seed);
 /* The sign of a column makes its entry of largest magnitude positive. */
 void ep_eigen_signs(const ep_mat *V);
-
-EP_END

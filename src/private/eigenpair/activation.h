@@ -1,20 +1,8 @@
 #pragma once
 /* Activations phi: value, derivatives, Lipschitz constant L = sup |phi'|, smoothness B = sup |phi''|. */
-#include <eigenpair/matrix.h>
-#include <stdbool.h>
-
-EP_BEGIN
-
-typedef struct ep_activation_kind ep_activation_kind; /* a row of the table */
-
-typedef struct {
-  const ep_activation_kind *kind;
-  double parameter; /* slope of leaky, power of monomial; unused by the others */
-} ep_activation;
+#include <eigenpair/network.h>
 
 const char *ep_activation_name(int i); /* NULL past the last */
-/* "relu", "leaky:0.1", "monomial:3" */
-ep_status ep_activation_parse(ep_activation *out, const char *text);
 
 const char *ep_activation_label(const ep_activation *phi);
 /* The text that ep_activation_parse reads: "relu", "leaky:0.1". */
@@ -33,5 +21,3 @@ void ep_activation_curves(const ep_mat *C, const ep_activation *phi, const ep_ma
 /* H = phi(A), S = phi'(A) in one go; one of them may be A */
 void ep_activation_both(const ep_mat *H, const ep_mat *S, const ep_activation *phi,
                         const ep_mat *A);
-
-EP_END

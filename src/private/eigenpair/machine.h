@@ -2,8 +2,6 @@
 /* What the library runs on. Texts live as long as the process. */
 #include <eigenpair/status.h>
 
-EP_BEGIN
-
 /* The hot loops are in the library for several levels of processor: plain, v2, v3, v4 of x86-64 (elsewhere plain). The
  * best one that this processor can run is chosen when the library starts; the environment variable EP_KERNELS forces
  * one. All of them agree to rounding. */
@@ -16,5 +14,3 @@ const char *ep_machine_processor(void);
 const char *ep_machine_blas(void); /* what OpenBLAS says it is */
 const char *ep_machine_blas_core(
     void); /* and the processor it was written for that it has chosen */
-
-EP_END

@@ -1,11 +1,6 @@
 #pragma once
-/* What the library asks of a parallel machine: several processes, the ranks, that make the same calls with the same
- * arguments. What each computes alone is a share of rows or anchors; the rest is the same on all of them, to the last
- * bit, and so are all random numbers. Files are written by rank 0 alone. Alone, which is the default: nothing to do. */
-#include <eigenpair/matrix.h>
-#include <stdbool.h>
-
-EP_BEGIN
+/* Ranks, for work within a run (ep_run_set_comm): what run.h says of them, shares and sums. */
+#include <eigenpair/run.h>
 
 /* Two symmetric matrices A and B of one order, spread over the ranks: for eigenproblems that are too large for one of them.
  * This rank's part of a matrix has cols rows of `rows` numbers, row-major: number (a, b) is entry (col[a], row[b]) of the
@@ -25,22 +20,6 @@ typedef struct ep_dist {
                      double *A, double *L);
   void (*free)(struct ep_dist *s);
 } ep_dist;
-
-typedef struct ep_comm {
-  int rank, size;
-  void *impl;
-  /* x (n numbers) += those of the other ranks, in the order of ranks: the same bits everywhere and every time */
-  ep_status (*sum)(const struct ep_comm *comm, void *x, ptrdiff_t n, ep_precision prec);
-  /* rank r has filled in rows first[r] .. first[r + 1] - 1 of x, each of `bytes`; afterwards all are there */
-  ep_status (*gather)(const struct ep_comm *comm, void *x, const ptrdiff_t *first, size_t bytes);
-  /* from rank 0 */
-  ep_status (*broadcast)(const struct ep_comm *comm, void *x, size_t bytes);
-  /* NULL: cannot. solver: "scalapack" or "elpa" */
-  ep_status (*spread)(const struct ep_comm *comm, ep_dist **out, ptrdiff_t order,
-                      const char *solver);
-} ep_comm;
-
-/* ---- for work within a run (ep_run_set_comm) */
 
 int ep_comm_rank(void);
 int ep_comm_size(void); /* 1: alone */
@@ -66,5 +45,3 @@ bool ep_comm_can_spread(void); /* is there more than one rank, and someone who c
 void ep_dist_free(ep_dist *s); /* NULL is fine */
 /* True on all ranks if it is on one. */
 ep_status ep_comm_any(bool *flag);
-
-EP_END

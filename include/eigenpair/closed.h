@@ -1,0 +1,56 @@
+#pragma once
+/* Options of the closed forms: their features, the problem they solve, the eigensolver. Theory: section 6. */
+#include <eigenpair/options.h>
+
+EP_BEGIN
+
+enum { EP_DESCRIPTION = 400 }; /* room for a sentence on a map or a model */
+
+#define EP_EIGEN_OPTIONS(X, S)                                                                 \
+  X(S, INT, block, "0", 0, 1e6, NULL,                                                          \
+    "eigensolver: columns of a block; 0: the eigenpairs wanted and 8 more")                    \
+  X(S, INT, krylov, "6", 2, 1000, NULL, "eigensolver: blocks of the basis before it restarts") \
+  X(S, INT, restarts, "200", 1, 1e6, NULL, "eigensolver: restarts at most")                    \
+  X(S, REAL, eigen_tolerance, "1e-10", 1e-15, 1, NULL,                                         \
+    "eigensolver: residual relative to the largest eigenvalue")
+typedef struct {
+  EP_EIGEN_OPTIONS(EP_OPT_FIELD, )
+} ep_eigen_config;
+
+#define EP_FEATURE_OPTIONS(X, S)                                                                 \
+  X(S, NAME, features, "dense", 0, 1, ep_features_name,                                          \
+    "closed forms: dense (a random network); of images patches[:K[,p[,g]]]: K filters of p x p " \
+    "pixels, averaged over a g x g grid; stack:KxP[,..]: whitened patches, see "                 \
+    "docs/representations.md; auto: a recipe that fits images, --time and --memory")             \
+  X(S, TEXT, time, "10m", 0, 0, NULL,                                                            \
+    "--features auto: about so long, such as 90s, 10m, 2h; a thread is taken to do 20 Gflop/s")  \
+  X(S, NAME, filters, "data", 0, 0, ep_filters_name,                                             \
+    "patches: drawn from the data's own patches, contrast-normalised, or Gaussian")
+typedef struct {
+  EP_FEATURE_OPTIONS(EP_OPT_FIELD, )
+} ep_feature_config;
+
+#define EP_CLOSED_OPTIONS(X, S)                                                                    \
+  X(S, NAME, path, "auto", 0, 0, ep_path_name,                                                     \
+    "pca: by C itself, by products with its factors, by the Gram matrix; auto: the cheapest")      \
+  X(S, INT, landmarks, "0", 0, 1e7, NULL,                                                          \
+    "infinite width: points the kernel is seen from; 0: all, or as many as fit --memory")          \
+  X(S, REAL, ridge, "0.01", 0, 1e6, ep_auto_name,                                                  \
+    "whitened: ridge, as a share of the mean eigenvalue of the total covariance; auto: by "        \
+    "held-out points")                                                                             \
+  X(S, REAL, power, "0", 0, 10, NULL,                                                              \
+    "whitened: outputs times eigenvalue^power (0.5 serves nearest neighbours)")                    \
+  X(S, NAME, solver, "auto", 0, 0, ep_solver_name,                                                 \
+    "whitened under mpirun: the eigenproblem on every rank (local), or spread over them; auto: "   \
+    "spread where it does not fit --memory")                                                       \
+  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                           \
+    "grassmann: how W comes back to W'W = I after a step")                                         \
+  X(S, FLAG, frozen, NULL, 0, 0, NULL, "grassmann: V stays, only W moves: C is that of the start") \
+  X(S, NAME, norms, "features", 0, 0, ep_norms_name,                                               \
+    "grassmann: the cosine divides by |phi(Vx)|, WIDE's bound, or by |f(x)|: outputs, as it is")
+
+typedef struct {
+  EP_CLOSED_OPTIONS(EP_OPT_FIELD, )
+} ep_closed_config;
+
+EP_END

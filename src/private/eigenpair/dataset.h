@@ -1,0 +1,36 @@
+#pragma once
+#include "../../../include/eigenpair/dataset.h"
+#include <eigenpair/augment.h>
+#include <eigenpair/pairs.h>
+
+const char *ep_scale_name(int i);
+const char *ep_missing_name(int i); /* mean, drop, error */
+
+/* A table is treated as the one that `table` was learnt on; NULL: it is learnt from. */
+ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,
+                             const ep_run_config *run, const json_t *table);
+/* config->scale with auto resolved; then applied. Zero rows stay zero. */
+bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config);
+bool ep_scale_is_unit(const ep_data_config *config, ep_image_shape shape);
+
+/* A view of points first .. first + n: of X itself, or of `buffer` (n x D or more rows), into which they are read. */
+ep_status ep_points_block(ep_mat *view, const ep_points *p, ptrdiff_t first, ptrdiff_t n,
+                          const ep_mat *buffer);
+/* The points as they were drawn, equal ones counted as often as they came: how many, and which row the i-th is. What is
+ * drawn from these does not depend on whether there was room to lay them out. */
+ptrdiff_t ep_points_drawn(const ep_points *p);
+ptrdiff_t ep_points_place(const ep_points *p, ptrdiff_t i);
+/* Changes when a point or a pair does. */
+ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
+
+/* The sets with a name, for `data list` and `data fetch`. */
+enum { EP_DATASET_FILES = 6 };
+typedef struct {
+  const char *name, *what, *how; /* how to get it when it is not there; NULL: always there */
+  struct {
+    const char *name, *sha256; /* of what is in the file, unpacked; NULL past the last */
+  } file[EP_DATASET_FILES];
+} ep_dataset_entry;
+const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */
+/* The folder its files are in (or would be put in by a fetch); false if they are not all there. */
+bool ep_dataset_folder(char folder[1024], const char *name);

@@ -1,0 +1,21 @@
+#pragma once
+/* Everything of the library, inside and outside: for the program, the tests and the bench. */
+#include "../../../include/eigenpair/eigenpair.h"
+#include <eigenpair/activation.h>
+#include <eigenpair/analytic.h>
+#include <eigenpair/augment.h>
+#include <eigenpair/comm.h>
+#include <eigenpair/covariance.h>
+#include <eigenpair/descent.h>
+#include <eigenpair/dynamics.h>
+#include <eigenpair/eigen.h>
+#include <eigenpair/features.h>
+#include <eigenpair/json.h>
+#include <eigenpair/learnability.h>
+#include <eigenpair/linear.h>
+#include <eigenpair/machine.h>
+#include <eigenpair/neighbours.h>
+#include <eigenpair/optima.h>
+#include <eigenpair/pairs.h>
+#include <eigenpair/random.h>
+#include <eigenpair/retraction.h>

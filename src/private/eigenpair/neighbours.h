@@ -1,0 +1,2 @@
+#pragma once
+#include <eigenpair/probe.h>

@@ -1,0 +1,12 @@
+#pragma once
+#include "../../../include/eigenpair/sums.h"
+
+ptrdiff_t ep_sums_features(const ep_sums *sums); /* M */
+ptrdiff_t ep_sums_inputs(const ep_sums *sums);   /* D */
+long ep_sums_shards(const ep_sums *sums,
+                    long *there); /* of how many, and how many are there; 0: without numbers */
+
+/* The setup of the sums in a file, without reading them. */
+ep_status ep_sums_peek(ep_setup *setup, const char *path);
+/* The sums in these files, read one after the other; refused as ep_sums_merge does. */
+ep_status ep_sums_merge_files(ep_sums **out, const char *const *paths, int count);
