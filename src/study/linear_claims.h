@@ -40,4 +40,5 @@ ep_status linear_on_moons(ep_claim_result *result, linear_inner *inner, const ch
 typedef ep_status linear_check(ep_claim_result *result, ep_claim_size size,
                                const ep_run_config *run);
 linear_check linear_fig1, linear_fig2, linear_fig3, linear_fig4, linear_fig5, linear_fig6,
-    linear_prop1, linear_prop2, linear_prop3, linear_noncontrastive;
+    linear_prop1, linear_prop2, linear_prop3, linear_noncontrastive, linear_conj1, linear_lemma1,
+    linear_prop1_wide, linear_remark2, linear_remark3, linear_mean, linear_riccati, linear_ntk;

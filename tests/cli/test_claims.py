@@ -8,8 +8,9 @@ import pytest
 
 IDS = """wide-fig1 wide-lemma9 wide-fig2 wide-prop10 wide-fig3 wide-fig4l wide-fig4m wide-fig4r wide-lemma17 wide-timescale wide-remark15
 wide-eq9 wide-fig5l wide-fig5m wide-fig5r wide-fig7 wide-bounds wide-theorem13 wide-prop18 wide-open wide-open-losses wide-open-depth wide-open-data wide-open-start
-linear-fig1 linear-fig2 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
-linear-noncontrastive tangent-lee tangent-bounds tangent-rate tangent-loss tangent-target tangent-nngp tangent-ensemble
+linear-fig1 linear-fig2 linear-conj1 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
+linear-noncontrastive linear-lemma1 linear-prop1-wide linear-remark2 linear-remark3 linear-mean linear-riccati linear-ntk
+tangent-lee tangent-bounds tangent-rate tangent-loss tangent-target tangent-nngp tangent-ensemble
 tangent-nofreelunch tangent-general tangent-modes tangent-predict tangent-slips
 optima-exact optima-fig1 optima-linear optima-count optima-joint optima-ticket optima-basins optima-stability optima-weights
 optima-theorem2 optima-theorem3 optima-kernel optima-limit""".split()
@@ -99,7 +100,12 @@ def test_numbers_beyond_the_criterion(run):
     assert losses["dot product, linear: runs lost"] == 12 and losses["softmax: runs lost"] == 0
     assert losses["dot product, linear, rate 0.01: share of the last quarter"] > 0.1
     assert measured(run, "wide-fig3")["drift_exponent_low"] < measured(run, "wide-fig3")["drift_exponent_high"] < 0
-    assert measured(run, "linear-fig2")["relu_exponent"] > -0.3  # the finding: relu does not become linear
+    fig2, conj1 = measured(run, "linear-fig2"), measured(run, "linear-conj1")
+    assert fig2["relu_long_outside_exponent"] > -0.2 > fig2["tanh_long_outside_exponent"]  # relu does not become linear
+    assert 0.1 < conj1["csoftplus_outside_at_the_end"][-1] < 0.2  # a prototype measured 12 % at h = 1,000
+    assert abs(measured(run, "linear-lemma1")["linear_first_layer_share"] - 0.5) < 0.05  # K_11 = 2 x'x'
+    assert measured(run, "linear-remark2")["InfoNCE (softmax) on digits: RankMe at the end"] > 3
+    assert measured(run, "linear-ntk")["change_at_the_end"] > 0.5
     assert measured(run, "linear-fig5")["largest_difference_of_accuracy"] <= 0.02
     assert measured(run, "linear-prop3")["plain_qr_gap"] > 10 * measured(run, "linear-prop3")["problem_4_gap"]
     lee = measured(run, "tangent-lee")
