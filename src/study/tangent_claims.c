@@ -57,7 +57,7 @@ const ep_claim ep_claims_tangent[] = {
      "with K of Lemma B.1 and R_0 the loss falls as (1 - eta lambda/3)^t, path and kernel stay "
      "within their bounds, and so does the distance of network and linearisation, step by step",
      "measurement at most the bound for eq. 57, 58, 59, 30 (a step, and summed) and 120: every "
-     "width, seed and step",
+     "width, seed and step; erf, tanh, relu, one to three hidden layers, one to three outputs",
      tangent_bounds,
      {4, 15, 40},
      .control = "1.2 times the critical rate: eq. 57 must fail",
@@ -95,7 +95,8 @@ const ep_claim ep_claims_tangent[] = {
      "outputs of random networks become a Gaussian process as the layer grows wide",
      "excess kurtosis within 5 standard errors of 3 (E h^4/(E h^2)^2 - 1)/H for erf, tanh, relu "
      "and "
-     "H = 1, 4, 16; three hidden layers: less at width 64 than at 4, by 3 standard errors",
+     "H = 1, 4, 16, and tanh with biases; three hidden layers of each: less at width 64 than at 4, "
+     "by 3 standard errors",
      tangent_nngp,
      {2, 8, 30},
      .control = "H = 1: the kurtosis must differ from a normal one's by 5 standard errors",
@@ -104,7 +105,8 @@ const ep_claim ep_claims_tangent[] = {
      "TANGENT A.1, eq. 5 (Neal, Lee)",
      "trained wide networks are a Gaussian process: its mean and variance in closed form",
      "mean over networks within two standard errors of the limit (in the mean of squares over new "
-     "points), variance within a factor of 1.5",
+     "points), variance within a factor of 1.5: all layers trained against Lee's limit, the last "
+     "one alone against the posterior of the NNGP; erf, and two layers of tanh with biases",
      tangent_ensemble,
      {2, 8, 60},
      .control = "the same networks before training: mean or variance must be off",
@@ -121,10 +123,12 @@ const ep_claim ep_claims_tangent[] = {
     {"tangent-general",
      "TANGENT eq. 6 to 8, Lemma 1 (e)",
      "learnability is in [0,1] and never falls as data are added",
-     "all eigenfunctions: within [0,1], and no fall at any of 63 steps, to 1e-8",
+     "all eigenfunctions: within [0,1], and no fall at any of 63 steps, to 1e-8; they and any "
+     "other "
+     "orthogonal basis add up to n",
      tangent_general,
      {1, 5, 20},
-     .control = "random functions, no eigenfunctions: the criterion must not be met",
+     .control = "random functions, no eigenfunctions: they must leave [0,1] or fall",
      .outcome = "pass"},
     {"tangent-modes",
      "TANGENT section 6 (Simon Fig. 2c)",

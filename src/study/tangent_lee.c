@@ -28,11 +28,15 @@ typedef struct {
   int depth, outputs;
   bool control; /* targets grow as sqrt M, and R_0 with them */
 } lee_setting;
-static const lee_setting lee_settings[] = {
-    {"erf", "erf", 1, 1, false},           {"tanh", "tanh", 1, 1, false},
-    {"relu", "relu", 1, 1, false},         {"erf, 2 layers", "erf", 2, 1, false},
-    {"erf, 3 layers", "erf", 3, 1, false}, {"erf, 3 outputs", "erf", 1, 3, false},
-    {"control", "erf", 1, 1, true}};
+static const lee_setting lee_settings[] = {{"erf", "erf", 1, 1, false},
+                                           {"tanh", "tanh", 1, 1, false},
+                                           {"relu", "relu", 1, 1, false},
+                                           {"erf, 2 layers", "erf", 2, 1, false},
+                                           {"erf, 3 layers", "erf", 3, 1, false},
+                                           {"erf, 3 outputs", "erf", 1, 3, false},
+                                           {"relu, 2 layers", "relu", 2, 1, false},
+                                           {"tanh, 3 layers, 2 outputs", "tanh", 3, 2, false},
+                                           {"control", "erf", 1, 1, true}};
 enum { SETTINGS = sizeof lee_settings / sizeof *lee_settings, QUANTITIES = 3 };
 static const char *const quantities[QUANTITIES] = {"outputs", "parameters", "kernel"};
 static const char *const quantity_titles[QUANTITIES] = {
@@ -203,6 +207,34 @@ static ep_status bound_report(ep_claim_result *r, const bound_table *t) {
   return ep_claim_measure(r, "f_lin less f", claim_median(&t->difference, last));
 }
 
+/* the other activations, depths and numbers of outputs: the largest ratio of each bound over two widths and the seeds */
+static ep_status bound_settings(ep_claim_result *r, int seeds, long steps, long seed) {
+  enum { COUNT = SETTINGS - 1 }; /* without the control */
+  for (int i = 1; i < COUNT; i++) {
+    const lee_setting *s = &lee_settings[i];
+    const long first = s->depth > 1 ? 32 : 64;
+    double worst[BOUNDS] = {0};
+    char name[96];
+    for (int k = 0; k < 2 * seeds; k++) {
+      ep_net_config net = tangent_network(s->phi, first << (2 * (k % 2)), s->depth);
+      lee_problem p;
+      ep_lee_bounds b;
+      ep_work work = {0};
+      net.outputs = s->outputs;
+      EP_TRY(ep_run_step("settings", 2 * seeds * i + k, 2 * seeds * COUNT));
+      ep_status st = problem(&work, &p, s->outputs, seed, k / 2);
+      if (!st) st = ep_lee_check(&b, &net, &p.X, &p.Y, 0.25, steps, (uint64_t)(seed + k / 2));
+      ep_work_free(&work);
+      EP_TRY(st);
+      for (int j = 0; j < BOUNDS; j++) worst[j] = fmax(worst[j], bound_of(&b, j));
+    }
+    for (int j = 0; j < BOUNDS; j++) r->pass = r->pass && worst[j] <= 1;
+    snprintf(name, sizeof name, "largest over bounds (57 58 59 30 30 120) %s", s->name);
+    EP_TRY(ep_claim_measure_all(r, name, worst, BOUNDS));
+  }
+  return EP_OK;
+}
+
 /* eq. 57 and eq. 84 at a rate past the critical one */
 static ep_status bound_control(ep_claim_result *r, ep_work *work, long seed) {
   const ep_net_config net = tangent_network("erf", 1024, 1);
@@ -221,6 +253,8 @@ ep_status tangent_bounds(ep_claim_result *r, ep_claim_size size, const ep_run_co
   ep_status st = bound_runs(&work, &t, claim_pick(size, 3, 4, 4), claim_pick(size, 3, 5, 10),
                             claim_pick(size, 200, 400, 400), run->seed);
   if (!st) st = bound_report(r, &t);
+  if (!st)
+    st = bound_settings(r, claim_pick(size, 1, 2, 5), claim_pick(size, 150, 300, 400), run->seed);
   if (!st) st = bound_control(r, &work, run->seed);
   const double N = st ? NAN : claim_median(&t.N, t.N.count - 1);
   const double printed = st ? NAN : claim_median(&t.misprint, t.N.count - 1);

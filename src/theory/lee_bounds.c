@@ -1,6 +1,6 @@
 /* Lemma B.1, Theorem B.2, the bounds of section 3 (descent) and of eq. 111 to 121 (flow), beside what they bound.
  *
- * In the parametrisation of network.h, with n the width, J (points x parameters) and theta as they are here:
+ * In the parametrisation of network.h, with n the width, J (points and outputs x parameters) and theta as they are here:
  *
  *   B.1   |J(theta)|_F <= K,   |J(theta) - J(theta~)|_F <= K |theta - theta~| / sqrt n
  *   57    |g_t| <= (1 - eta lambda/3)^t R0
@@ -19,36 +19,49 @@ typedef struct {
   ep_supervised *d;
   ep_squared *s;
   const ep_mat *X, *Y;
-  ep_mat K0, K, F0, F, L; /* (n x n), (n x n), (n x 1): start, network, linear model */
+  ep_mat K0, K, F0, F, L,
+      Y1; /* (nZ x nZ), (nZ x nZ), (nZ x 1): start, network, linear model, Y; outputs of a point together */
   ep_mat J[TIMES + RANDOM], theta[TIMES + RANDOM];
   double *lambda;
 } path;
 
 static double room(void) { return fmin(1e9, 0.5 * ep_run_room()); }
 
-/* J (n x parameters): a row a point */
+/* J (nZ x parameters): a row an output of a point */
 static ep_status jacobian(const ep_mat *J, const ep_net *net, const ep_mat *X) {
-  const double one = 1;
-  const ep_mat g = ep_mat_view(EP_DOUBLE, 1, 1, (void *)&one);
+  const ptrdiff_t Z = net->shape.outputs;
+  ep_mat g;
   ep_net row;
-  EP_TRY(ep_net_new(&row, &net->shape, EP_DOUBLE));
-  ep_status st = EP_OK;
-  for (ptrdiff_t i = 0; !st && i < X->rows; i++) {
-    const ep_mat x = ep_mat_rows(X, i, 1), to = ep_mat_rows(J, i, 1);
+  EP_TRY(ep_mat_new(&g, EP_DOUBLE, 1, Z));
+  ep_status st = ep_net_new(&row, &net->shape, EP_DOUBLE);
+  if (st) return ep_mat_free(&g), st;
+  for (ptrdiff_t i = 0; !st && i < X->rows * Z; i++) {
+    const ep_mat x = ep_mat_rows(X, i / Z, 1), to = ep_mat_rows(J, i, 1);
+    ep_mat_fill(&g, 0);
+    *ep_d(&g, 0, i % Z) = 1;
     st = ep_ntk_pull(&row, net, &x, &g, room());
     if (!st) ep_mat_copy(&to, &row.theta);
   }
+  ep_mat_free(&g);
   ep_net_free(&row);
   return st;
 }
 
+/* the outputs of the network below each other, into F (nZ x 1) */
+static ep_status outputs(const ep_mat *F, const path *p) {
+  const ep_mat each = ep_mat_view(EP_DOUBLE, p->Y->rows, p->Y->cols, F->data);
+  return ep_supervised_outputs(&each, p->d, p->X);
+}
+
 static ep_status begin(ep_work *work, path *p, const ep_net_config *config, uint64_t seed) {
-  const ptrdiff_t n = p->X->rows;
+  const ptrdiff_t n = p->X->rows * p->Y->cols;
   EP_TRY(ep_supervised_new(&p->d, config, p->X, p->Y, false, seed));
   const ep_net *net = ep_supervised_net(p->d);
-  ep_mat *square[] = {&p->K0, &p->K}, *column[] = {&p->F0, &p->F, &p->L};
+  ep_mat *square[] = {&p->K0, &p->K}, *column[] = {&p->F0, &p->F, &p->L, &p->Y1};
   for (int i = 0; i < 2; i++) EP_TRY(ep_work_mat(work, square[i], EP_DOUBLE, n, n));
-  for (int i = 0; i < 3; i++) EP_TRY(ep_work_mat(work, column[i], EP_DOUBLE, n, 1));
+  for (int i = 0; i < 4; i++) EP_TRY(ep_work_mat(work, column[i], EP_DOUBLE, n, 1));
+  const ep_mat each = ep_mat_view(EP_DOUBLE, p->Y->rows, p->Y->cols, p->Y1.data);
+  ep_mat_copy(&each, p->Y);
   for (int i = 0; i < TIMES + RANDOM; i++) {
     EP_TRY(ep_work_mat(work, &p->J[i], EP_DOUBLE, n, net->theta.cols));
     EP_TRY(ep_work_mat(work, &p->theta[i], EP_DOUBLE, 1, net->theta.cols));
@@ -56,7 +69,7 @@ static ep_status begin(ep_work *work, path *p, const ep_net_config *config, uint
   EP_TRY(ep_work_get(work, &p->lambda, n, sizeof *p->lambda));
   EP_TRY(ep_ntk_joint(&p->K0, net, p->X, NULL, room()));
   EP_TRY(ep_squared_new(&p->s, &p->K0));
-  return ep_supervised_outputs(&p->F0, p->d, p->X);
+  return outputs(&p->F0, p);
 }
 
 /* |K - K_0| as an operator; K is used up */
@@ -76,10 +89,10 @@ typedef struct {
 static ep_status look(looks *now, path *p, const ep_mat *before, double *last, double rate,
                       long t) {
   const ep_net *net = ep_supervised_net(p->d);
-  EP_TRY(ep_supervised_outputs(&p->F, p->d, p->X));
-  EP_TRY(ep_squared_train(&p->L, p->s, &p->F0, p->Y, rate, (double)t, 1));
-  now->g = sqrt(ep_mat_distance2(&p->F, p->Y));
-  now->linear = sqrt(ep_mat_distance2(&p->L, p->Y));
+  EP_TRY(outputs(&p->F, p));
+  EP_TRY(ep_squared_train(&p->L, p->s, &p->F0, &p->Y1, rate, (double)t, 1));
+  now->g = sqrt(ep_mat_distance2(&p->F, &p->Y1));
+  now->linear = sqrt(ep_mat_distance2(&p->L, &p->Y1));
   now->D = sqrt(ep_mat_distance2(&p->L, &p->F));
   double change = 0;
   for (ptrdiff_t i = 0; i < p->L.rows; i++) {
@@ -130,7 +143,7 @@ static ep_status random_points(path *p, double radius, uint64_t seed) {
 static void misprint(ep_lee_bounds *out, const path *p) {
   const ep_net *now = ep_supervised_net(p->d), *start = ep_supervised_start(p->d);
   double printed = 0, right = 0;
-  for (ptrdiff_t i = 0; i < p->X->rows; i++) {
+  for (ptrdiff_t i = 0; i < p->F.rows; i++) {
     double along = 0;
     for (ptrdiff_t j = 0; j < now->theta.cols; j++)
       along += *ep_d(&p->J[0], i, j) * (*ep_d(&now->theta, 0, j) - *ep_d(&start->theta, 0, j));
@@ -179,7 +192,7 @@ static ep_status follow(ep_work *work, ep_lee_bounds *out, path *p, double share
   ep_mat before;
   int kept = 0;
   EP_TRY(ep_work_get(work, &at, steps + 1, sizeof *at));
-  EP_TRY(ep_work_get(work, &last, p->X->rows, sizeof *last));
+  EP_TRY(ep_work_get(work, &last, p->F.rows, sizeof *last));
   EP_TRY(ep_work_mat(work, &before, EP_DOUBLE, 1, net->theta.cols));
   for (long t = 0; t <= steps; t++) {
     EP_TRY(look(&at[t], p, &before, last, eta, t));
@@ -197,7 +210,7 @@ static ep_status follow(ep_work *work, ep_lee_bounds *out, path *p, double share
     ep_mat_copy(&p->J[i], &p->J[0]);
   }
   const double *lambda = ep_squared_eigenvalues(p->s);
-  out->least = lambda[0], out->most = lambda[p->X->rows - 1];
+  out->least = lambda[0], out->most = lambda[p->F.rows - 1];
   out->R0 = at[0].g;
   out->K = fmax(1, lipschitz(p, TIMES + RANDOM, width));
   out->width = pow(18 * pow(out->K, 3) * out->R0 / (out->least * out->least), 2);
@@ -208,8 +221,8 @@ static ep_status follow(ep_work *work, ep_lee_bounds *out, path *p, double share
 
 ep_status ep_lee_check(ep_lee_bounds *out, const ep_net_config *config, const ep_mat *X,
                        const ep_mat *Y, double share, long steps, uint64_t seed) {
-  EP_CHECK(Y->cols == 1 && X->rows == Y->rows && steps >= TIMES, EP_ERR_SHAPE,
-           "one target a point, and at least %d steps", TIMES);
+  EP_CHECK(X->rows == Y->rows && steps >= TIMES, EP_ERR_SHAPE,
+           "a target a point, and at least %d steps", TIMES);
   *out = (ep_lee_bounds){0};
   path p = {.X = X, .Y = Y};
   ep_work work = {0};

@@ -298,9 +298,39 @@ static void constants(void **state) {
   CHECK_NEAR(b.measured[2], run.sup.outputs, 0.02 * run.sup.outputs);
   /* with the network's own steps f_lin is another path to about the same place */
   assert_true(b.difference < 0.5 * b.misprint && b.loss < 1 && b.path < 1 && b.gronwall < 1);
-  CHECK_STATUS(ep_lee_check(&b, &smooth, &X, &X, 0.2, 64, 3), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_lee_check(&b, &smooth, &X, &X, 0.2, 64, 3), EP_ERR_SHAPE); /* five targets */
+  CHECK_STATUS(ep_lee_check(&b, &smooth, &X, &Y, 0.2, 3, 3), EP_ERR_SHAPE);
   ep_net_free(&net);
   for (int i = 0; i < 3; i++) ep_mat_free((ep_mat *[]){&X, &Y, &K}[i]);
+}
+
+/* Several outputs, several layers: |J|_F^2 is the trace of the joint kernel, R_0 and the extreme eigenvalues are its, and the
+ * distances are those of ep_lee_follow; a target that no point has twice over is the same problem with twice the output */
+static void constants_of_outputs(void **state) {
+  (void)state;
+  ep_mat X = random_mat(EP_DOUBLE, 6, 5, 1), Y = random_mat(EP_DOUBLE, 6, 2, 2), K, F;
+  const ep_net_config c = network("tanh", 24, 2, 2);
+  ep_lee_bounds b;
+  ep_lee_run run;
+  ep_supervised *d;
+  double trace = 0, lambda[12];
+  CHECK_OK(ep_mat_new(&K, EP_DOUBLE, 12, 12));
+  CHECK_OK(ep_mat_new(&F, EP_DOUBLE, 6, 2));
+  CHECK_OK(ep_supervised_new(&d, &c, &X, &Y, false, 3));
+  CHECK_OK(ep_ntk_joint(&K, ep_supervised_net(d), &X, NULL, 1e9));
+  CHECK_OK(ep_supervised_outputs(&F, d, &X));
+  for (int i = 0; i < 12; i++) trace += *ep_d(&K, i, i);
+  CHECK_OK(ep_mat_eig_sym(&K, lambda));
+  CHECK_OK(ep_lee_check(&b, &c, &X, &Y, 0.2, 64, 3));
+  CHECK_OK(ep_lee_follow(&run, &c, &X, &Y, &X, EP_LOSS_SQUARED, 0.2, 64, 3));
+  assert_true(b.K >= sqrt(trace) * (1 - 1e-12));
+  CHECK_NEAR(b.R0, sqrt(ep_mat_distance2(&F, &Y)), 1e-12);
+  CHECK_NEAR(b.least, lambda[0], 1e-10);
+  CHECK_NEAR(b.most, lambda[11], 1e-10);
+  CHECK_NEAR(b.measured[1], run.sup.kernel, 0.03 * run.sup.kernel);
+  CHECK_NEAR(b.measured[2], run.sup.outputs, 0.03 * run.sup.outputs);
+  ep_supervised_free(d);
+  for (int i = 0; i < 4; i++) ep_mat_free((ep_mat *[]){&X, &Y, &K, &F}[i]);
 }
 
 /* every way of `regress` on two outputs, in shapes that do not go together */
@@ -412,11 +442,12 @@ static void out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(ridges),    cmocka_unit_test(posterior),
-      cmocka_unit_test(trained),   cmocka_unit_test(steps_by_hand),
-      cmocka_unit_test(lee),       cmocka_unit_test(shapes),
-      cmocka_unit_test(residuals), cmocka_unit_test(several_outputs),
-      cmocka_unit_test(constants), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(ridges),        cmocka_unit_test(posterior),
+      cmocka_unit_test(trained),       cmocka_unit_test(steps_by_hand),
+      cmocka_unit_test(lee),           cmocka_unit_test(shapes),
+      cmocka_unit_test(residuals),     cmocka_unit_test(several_outputs),
+      cmocka_unit_test(constants),     cmocka_unit_test(constants_of_outputs),
+      cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

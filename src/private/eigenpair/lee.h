@@ -68,6 +68,6 @@ typedef struct {
       misprint; /* |f_lin - f| at the end with f_lin as printed in eq. 22, f(theta_t) for f(theta_0) */
   double difference; /* and with f(theta_0) */
 } ep_lee_bounds;
-/* One output; rate = share of the critical one. */
+/* Any number of outputs; rate = share of the critical one. */
 ep_status ep_lee_check(ep_lee_bounds *out, const ep_net_config *config, const ep_mat *X,
                        const ep_mat *Y, double share, long steps, uint64_t seed);
