@@ -148,6 +148,15 @@ const ep_claim ep_claims_tangent[] = {
      {8, 30, 60},
      .control = "networks of width 20: their error must be off by more than 15 %",
      .outcome = "pass"},
+    {"tangent-finite",
+     "TANGENT section 6 (open)",
+     "Open: finite networks often do better than their infinite-width limit, and yet improve with "
+     "width: where, on the same training sets?",
+     "a question: errors over those of the limit, by target and width, with their intervals, are "
+     "the answer",
+     tangent_finite,
+     {4, 40, 120},
+     .outcome = "answered"},
     {"tangent-slips",
      "TANGENT eq. 22, 49, 79, 84, 127, 154, proof of Lemma 1 (e)",
      "formulas that the steps around them contradict",

@@ -22,4 +22,4 @@ typedef ep_status tangent_check(ep_claim_result *result, ep_claim_size size,
                                 const ep_run_config *run);
 tangent_check tangent_lee, tangent_bounds, tangent_rate, tangent_loss, tangent_target, tangent_nngp,
     tangent_ensemble, tangent_nofreelunch, tangent_general, tangent_modes, tangent_predict,
-    tangent_slips;
+    tangent_slips, tangent_finite;

@@ -28,8 +28,10 @@ const ep_statement ep_statements_tangent[] = {
     {"Eq. 7 and 8", "tangent-general", NULL, "From 0 without points to 1 with all of them."},
     {"Eq. 9 and 10", "tangent-nofreelunch", NULL,
      "Signs of all derivatives; off the diagonal it is minus a square, an identity."},
-    {"Theorem 2.2 (no free lunch)", "tangent-nofreelunch", NULL,
-     "The sum is n where K(D,D) is invertible, else its rank."},
+    {"Theorem 2.2, eq. 11 (no free lunch)", "tangent-nofreelunch", NULL,
+     "The sum is n where K(D,D) is invertible, else its rank; for any orthogonal basis, a random "
+     "one "
+     "in tangent-general."},
     /* section 3 */
     {"Eq. 12 (R_0)", "tangent-bounds", NULL, "R_0 = |f_0(X) - Y| of the run."},
     {"Eq. 13 to 15", "tangent-bounds", NULL, "Their outcome, eq. 57, at every step."},
@@ -63,9 +65,9 @@ const ep_statement ep_statements_tangent[] = {
     /* section 6 */
     {"Section 6, cross-entropy (open)", "tangent-loss", NULL,
      "Farther from the linearisation at every width, and never settled."},
-    {"Section 6, finite networks do better (open)", "tangent-predict", "answered",
-     "On the cube narrow networks have less error than their limit, for targets of degrees 1 and "
-     "2."},
+    {"Section 6, finite networks do better (open)", "tangent-finite", NULL,
+     "On the cube narrow networks have less error than their limit on the same training sets, for "
+     "even degrees clearly; their linearisations have more: it is the features that move."},
     {"Section 6, continuous domains (Simon Fig. 2c)", "tangent-modes", NULL,
      "On the 7-sphere with 256 points degrees from 4 on are below 1/4, and every degree is where "
      "its "
@@ -95,8 +97,9 @@ const ep_statement ep_statements_tangent[] = {
      "Variance of biases and weights as options, of networks too; networks against it in the "
      "tests."},
     {"A.1, Gaussian process", "tangent-ensemble", NULL,
-     "Ensembles of trained networks have the mean and variance of the limit; it is not the NNGP's "
-     "posterior."},
+     "Ensembles have the mean and variance of the limit: of the NNGP's posterior where the last "
+     "layer "
+     "is trained, of Lee's where all are; with depth and biases too."},
     /* appendix B */
     {"Eq. 54", REGRESS " --method descent", "defined", "Gradient descent on 1/2 |f(X) - Y|^2."},
     {"Lemma B.1", "tangent-bounds", NULL,

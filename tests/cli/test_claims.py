@@ -11,7 +11,7 @@ wide-eq9 wide-fig5l wide-fig5m wide-fig5r wide-fig7 wide-bounds wide-theorem13 w
 linear-fig1 linear-fig2 linear-conj1 linear-fig3 linear-fig4 linear-fig5 linear-fig6 linear-prop1 linear-prop2 linear-prop3
 linear-noncontrastive linear-lemma1 linear-prop1-wide linear-remark2 linear-remark3 linear-mean linear-riccati linear-ntk
 tangent-lee tangent-bounds tangent-rate tangent-loss tangent-target tangent-nngp tangent-ensemble
-tangent-nofreelunch tangent-general tangent-modes tangent-predict tangent-slips
+tangent-nofreelunch tangent-general tangent-modes tangent-predict tangent-finite tangent-slips
 optima-exact optima-fig1 optima-linear optima-count optima-joint optima-ticket optima-basins optima-stability optima-weights
 optima-theorem2 optima-theorem3 optima-kernel optima-limit""".split()
 
@@ -112,6 +112,8 @@ def test_numbers_beyond_the_criterion(run):
     assert abs(lee["exponent parameters erf, 3 layers"] + 0.5) < 0.1 < lee["exponent outputs control"] + 0.25
     bounds = measured(run, "tangent-bounds")
     assert bounds["N of eq 92"] > 1e9 and bounds["f_lin as printed less f"] > 10 * bounds["f_lin less f"]
+    finite = measured(run, "tangent-finite")  # a narrow network beats its limit, its linearisation does not
+    assert finite["two standard errors above, degree 2, networks"][0] < 1 < finite["error over that of the limit, degree 2, their linearisations"][0]
     slips = measured(run, "tangent-slips")  # as printed off, as corrected not, each of them
     assert len(slips) == 8 and all(printed > 1 >= corrected for printed, corrected in slips.values())
     assert abs(slips["eq. 127 and 128 printed and corrected"][0] - 50) < 1  # half of the change, in units of 1 %
