@@ -84,8 +84,8 @@ static ep_status deep(estimate *out, const layer_kind *kind, long width, ptrdiff
                       long seed) {
   enum { OUTPUTS = 64 };
   ep_net_config c = tangent_network(kind->phi, width, 3);
-  ep_analytic_config variances;
-  ep_options_default(ep_analytic_options, &variances);
+  ep_variance_config variances;
+  ep_options_default(ep_variance_options, &variances);
   variances.bias_variance = kind->hidden, variances.last_bias_variance = kind->last;
   c.outputs = OUTPUTS;
   ep_work work = {0};
@@ -225,7 +225,7 @@ typedef struct {
   ep_mat X, T, Y;
   ep_mat mean[WAYS]; /* (NEW x 1); none for BEFORE */
   double variance[WAYS][NEW], prior[NEW];
-  ep_analytic_config variances;
+  ep_variance_config variances;
 } limit_law;
 
 /* Y ~ N(0, K): what a network of the kind might say */
