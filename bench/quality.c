@@ -34,7 +34,7 @@ static void unload(labelled *d) {
 
 /* accuracy of a linear probe; *seconds of it */
 static double probe(double *seconds, const ep_mat *A, const ep_mat *B, const labelled *d) {
-  const ep_labelled train = {A, d->train.labels}, test = {B, d->test.labels};
+  const ep_labelled train = {A, d->train.labels, NULL}, test = {B, d->test.labels, NULL};
   const ep_run_config run = ep_run_default();
   ep_probe_config config;
   ep_probe_result r;

@@ -39,7 +39,7 @@ enum { GROUPS = 7, MOST_PROBES = 8, MOST_SHOWN = 20 };
 
 /* What is read and found. */
 typedef struct {
-  ep_mat E, test, positives;
+  large_embedding E, test, positives;
   int *labels, *test_labels;
   json_t *classes; /* names of labels that are words */
   ep_metrics metrics;
@@ -62,14 +62,18 @@ void help_probe(FILE *to) {
   static setup_probe s;
   ep_option_group groups[GROUPS];
   groups_of(groups, &s);
-  fprintf(to,
-          "\n  eigenpair probe --embedding train.npy --labels digits \\\n"
-          "    --test-embedding test.npy --test-labels digits:test --probe linear,knn\n"
-          "  eigenpair probe --embedding e.npy --labels y.npy --probe all --json   a fifth held "
-          "out\n"
-          "  eigenpair probe --embedding e.npy --positives p.npy      metrics alone: no labels\n\n"
-          "Embeddings are read in the precision they are stored in, unless --precision says "
-          "otherwise;\nall arithmetic is in double. svm copies the points at 16 bytes a number.\n");
+  fprintf(
+      to,
+      "\n  eigenpair probe --embedding train.npy --labels digits \\\n"
+      "    --test-embedding test.npy --test-labels digits:test --probe linear,knn\n"
+      "  eigenpair probe --embedding e.npy --labels y.npy --probe all --json   a fifth held "
+      "out\n"
+      "  eigenpair probe --embedding e.npy --positives p.npy      metrics alone: no labels\n\n"
+      "Embeddings are read in the precision they are stored in, unless --precision says "
+      "otherwise;\nall arithmetic is in double. A .npy that is large beside --memory stays in its "
+      "file: "
+      "linear, ridge and knn go\nthrough it in blocks; svm copies the points at 16 bytes a number "
+      "and has to have room for them.\n");
   args_help(groups, to);
 }
 
@@ -77,18 +81,19 @@ void help_probe(FILE *to) {
 
 static ep_status read_all(probe_work *w, const setup_probe *s) {
   const files_config *f = &s->files;
-  EP_TRY(read_embedding(&w->E, f->embedding, s->own_precision, &s->run));
+  EP_TRY(open_embedding(&w->E, f->embedding, s->own_precision, &s->run));
   if (*f->labels)
-    EP_TRY(read_labels(&w->labels, &w->classes, f->labels, &s->data, &w->E, f->embedding, &s->run));
-  if (*f->positives) EP_TRY(read_embedding(&w->positives, f->positives, s->own_precision, &s->run));
+    EP_TRY(
+        read_labels(&w->labels, &w->classes, f->labels, &s->data, &w->E.X, f->embedding, &s->run));
+  if (*f->positives) EP_TRY(open_embedding(&w->positives, f->positives, s->own_precision, &s->run));
   if (!*f->test_embedding) return EP_OK;
-  EP_TRY(read_embedding(&w->test, f->test_embedding, s->own_precision, &s->run));
-  EP_CHECK(w->test.cols == w->E.cols, EP_ERR_SHAPE, "%s has %td dimensions, %s has %td",
-           f->test_embedding, w->test.cols, f->embedding, w->E.cols);
+  EP_TRY(open_embedding(&w->test, f->test_embedding, s->own_precision, &s->run));
+  EP_CHECK(w->test.X.cols == w->E.X.cols, EP_ERR_SHAPE, "%s has %td dimensions, %s has %td",
+           f->test_embedding, w->test.X.cols, f->embedding, w->E.X.cols);
   static ep_data_config all; /* test points are not drawn */
   all = s->data;
   all.samples = 0;
-  return read_labels(&w->test_labels, &w->classes, f->test_labels, &all, &w->test,
+  return read_labels(&w->test_labels, &w->classes, f->test_labels, &all, &w->test.X,
                      f->test_embedding, &s->run);
 }
 
@@ -105,9 +110,10 @@ static ep_status check_files(const setup_probe *s, bool probe_given) {
 /* ---- working */
 
 static ep_status run_probe(probe_work *w, const setup_probe *s, const char *name) {
-  const ep_labelled train = {&w->E, w->labels}, test = {&w->test, w->test_labels};
+  const ep_labelled train = embedding_points(&w->E, w->labels);
+  const ep_labelled test = embedding_points(&w->test, w->test_labels);
   EP_CHECK(w->count < MOST_PROBES, EP_ERR_ARG, "--probe: at most %d probes", MOST_PROBES);
-  EP_TRY(ep_probe_run(&w->probes[w->count], name, &train, w->test.data ? &test : NULL, &s->probe,
+  EP_TRY(ep_probe_run(&w->probes[w->count], name, &train, w->test.X.rows ? &test : NULL, &s->probe,
                       &s->run));
   w->count++;
   return EP_OK;
@@ -281,8 +287,8 @@ static ep_status report(const probe_work *w, setup_probe *s) {
 
 static ep_status probe(probe_work *w, setup_probe *s) {
   EP_TRY(read_all(w, s));
-  EP_TRY(ep_metrics_of(&w->metrics, &w->E, w->positives.data ? &w->positives : NULL, &s->metrics,
-                       &s->run));
+  const ep_labelled E = embedding_points(&w->E, NULL), P = embedding_points(&w->positives, NULL);
+  EP_TRY(ep_metrics_read(&w->metrics, &E, w->positives.X.rows ? &P : NULL, &s->metrics, &s->run));
   if (w->labels) EP_TRY(run_probes(w, s));
   return report(w, s);
 }
@@ -302,9 +308,9 @@ ep_status cmd_probe(int argc, char **argv) {
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = probe(&w, &s);
   for (int i = 0; i < w.count; i++) ep_probe_result_free(&w.probes[i]);
-  ep_mat_free(&w.E);
-  ep_mat_free(&w.test);
-  ep_mat_free(&w.positives);
+  close_embedding(&w.E);
+  close_embedding(&w.test);
+  close_embedding(&w.positives);
   ep_labels_free(w.labels);
   ep_labels_free(w.test_labels);
   json_decref(w.classes);

@@ -6,6 +6,7 @@
 #include <eigenpair/eigenpair.h>
 #include <eigenpair/figure.h>
 #include <eigenpair/optima_figures.h>
+#include <eigenpair/reader.h>
 #include <eigenpair/regress.h>
 #include <eigenpair/report.h>
 #include <eigenpair/reproduce.h>
@@ -74,6 +75,16 @@ ep_status note_loss(ep_fit_info *info, const ep_setup *setup);
 
 /* In the precision it is stored in; own_precision: in that of the run. */
 ep_status read_embedding(ep_mat *E, const char *path, bool own_precision, const ep_run_config *run);
+/* One that stays in its file where it is larger than memory. */
+typedef struct {
+  ep_mat X;             /* the embedding, or its shape */
+  struct ep_rows *rows; /* NULL: in memory */
+  ep_reader reader;
+} large_embedding;
+ep_status open_embedding(large_embedding *e, const char *path, bool own_precision,
+                         const ep_run_config *run);
+ep_labelled embedding_points(large_embedding *e, const int *labels); /* for the library; lent */
+void close_embedding(large_embedding *e);
 /* A label for every row of E, from a file, a column of a table or a data set by name. `config`: which points of a set were
  * drawn (--samples), which column, which rows. Words are places in *classes, a JSON array that is made or added to; NULL
  * stays NULL for numbers. */

@@ -1,10 +1,55 @@
 /* Embeddings and their labels, as probe, neighbours and explore read them. */
 #include "commands.h"
+#include "data/rows.h"
 #include "data/table.h"
 
+#include <math.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+
+/* rows of files; bytes as they are, not as pixels; in single precision where the run is */
+static ep_status read_rows(const ep_mat *to, void *user, const ptrdiff_t *index, ptrdiff_t first) {
+  const large_embedding *e = user;
+  EP_TRY(ep_rows_read(to, e->rows, index, first));
+  const bool bytes = ep_rows_dtype(e->rows) == EP_U8;
+  for (ptrdiff_t i = 0; (bytes || e->X.prec == EP_SINGLE) && i < to->rows; i++)
+    for (ptrdiff_t j = 0; j < to->cols; j++) {
+      double *x = ep_d(to, i, j);
+      *x = bytes ? nearbyint(255 * *x) : (double)(float)*x;
+    }
+  return EP_OK;
+}
+
+ep_status open_embedding(large_embedding *e, const char *path, bool own_precision,
+                         const ep_run_config *run) {
+  struct stat info;
+  ep_rows *rows;
+  const bool large = stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
+                     (double)info.st_size > 0.25 * ep_run_memory_left(run);
+  if (!large) return read_embedding(&e->X, path, own_precision, run);
+  EP_TRY(ep_rows_stack(&rows, &path, 1));
+  const ep_dtype type = ep_rows_dtype(rows);
+  const ep_precision stored = type == EP_F32 || type == EP_U8 ? EP_SINGLE : EP_DOUBLE;
+  const ptrdiff_t cols = ep_rows_length(rows);
+  e->rows = rows;
+  e->X = (ep_mat){.prec = own_precision ? ep_run_precision(run) : stored,
+                  .rows = ep_rows_count(rows),
+                  .cols = cols,
+                  .ld = cols};
+  e->reader = (ep_reader){.read = read_rows, .user = e};
+  return EP_OK;
+}
+
+ep_labelled embedding_points(large_embedding *e, const int *labels) {
+  return (ep_labelled){&e->X, labels, e->rows ? &e->reader : NULL};
+}
+
+void close_embedding(large_embedding *e) {
+  if (!e->rows) ep_mat_free(&e->X);
+  ep_rows_free(e->rows);
+  e->rows = NULL;
+}
 
 ep_status read_embedding(ep_mat *E, const char *path, bool own_precision,
                          const ep_run_config *run) {

@@ -105,13 +105,14 @@ static bool is_one_of(const command *c, const char *const *names) {
 /* Commands that share their work among ranks; those that rank 0 does alone while the others wait; the rest are studies of
  * many small fits, which gain nothing by it. */
 static ep_status begin_rank(const command *c) {
-  static const char *const shared[] = {"fit", "embed", "ntk", "accumulate", NULL};
-  static const char *const first[] = {"probe", "merge", "version", "plan", NULL};
+  static const char *const shared[] = {"fit", "embed", "ntk", "probe", "accumulate", NULL};
+  static const char *const first[] = {"merge", "version", "plan", NULL};
   EP_TRY(ranks_begin());
   if (ranks()->size == 1 || is_one_of(c, shared)) return EP_OK;
-  EP_CHECK(is_one_of(c, first), EP_ERR_ARG,
-           "runs in one process, without mpirun; fit, embed, ntk and accumulate share their work "
-           "among ranks");
+  EP_CHECK(
+      is_one_of(c, first), EP_ERR_ARG,
+      "runs in one process, without mpirun; fit, embed, ntk, probe and accumulate share their work "
+      "among ranks");
   const int rank = ranks()->rank;
   ranks_part();
   if (rank > 0) ranks_end(0), exit(0);

@@ -40,6 +40,8 @@ extern const ep_option ep_probe_options[];
 typedef struct {
   const ep_mat *X; /* (n, Z), any precision */
   const int *labels;
+  struct ep_reader
+      *reader; /* NULL: X is in memory; else it is a shape, and rows are read when asked for */
 } ep_labelled;
 
 typedef struct {
@@ -100,6 +102,9 @@ typedef struct {
  * dimensions and n points allow. */
 ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
                         const ep_metrics_config *config, const ep_run_config *run);
+/* The same of points that may not be in memory; labels are not looked at. */
+ep_status ep_metrics_read(ep_metrics *out, const ep_labelled *E, const ep_labelled *positives,
+                          const ep_metrics_config *config, const ep_run_config *run);
 
 /* Nearest neighbours, exactly: blocked products find candidates, plain differences order them. */
 

@@ -199,6 +199,11 @@ void ep_rows_draw(ep_rows *r, ptrdiff_t *drawn, ptrdiff_t count) {
   r->count = count;
 }
 
+ep_dtype ep_rows_dtype(const ep_rows *r) {
+  const part *p = &r->part[0];
+  return p->matrix.data ? p->matrix.prec == EP_SINGLE ? EP_F32 : EP_F64 : p->array.dtype;
+}
+
 void ep_rows_set_shape(ep_rows *r, ep_image_shape shape) { r->shape = shape; }
 
 void ep_rows_set_table(ep_rows *r, json_t *plan, double *spread, int *group) {

@@ -31,6 +31,7 @@ ep_status ep_rows_sample(const ep_mat **out, ep_rows *rows);
 void ep_rows_free(ep_rows *rows); /* NULL is fine */
 
 ptrdiff_t ep_rows_count(const ep_rows *rows);
+ep_dtype ep_rows_dtype(const ep_rows *rows);        /* of the first file */
 ptrdiff_t ep_rows_length(const ep_rows *rows);      /* numbers a row */
 ptrdiff_t ep_rows_part(const ep_rows *rows, int i); /* rows of the i-th file */
 ep_image_shape ep_rows_shape(const ep_rows *rows);

@@ -48,19 +48,53 @@ bool ep_sums_whitened(const ep_sums *s) {
   return method && strcmp(method, "whitened") == 0;
 }
 
-/* some anchors, spread over all the data, or over these */
+/* the i-th of `count` anchors, spread over all the data, or over these */
+static ptrdiff_t anchor_at(const ep_points *points, bool all, ptrdiff_t i, ptrdiff_t count) {
+  const bool data = all && points->total;
+  const ptrdiff_t n = data ? points->total : points->pairs.anchors;
+  const ptrdiff_t at =
+      count > 1 ? (ptrdiff_t)((double)i * (double)(n - 1) / (double)(count - 1)) : 0;
+  return data ? at : points->pairs.anchor[at];
+}
+
+/* to (1 x D) = sum of +- x over all anchors, or over so many of them that are spread over the data: another value in one of
+ * them shows, in any order of rounding */
+static ep_status check_row(const ep_mat *to, ep_work *work, const ep_points *points) {
+  enum { MOST = 65536, BLOCK = 512 };
+  const ptrdiff_t count = points->total < MOST ? points->total : MOST;
+  ep_mat block, sum;
+  ptrdiff_t index[BLOCK];
+  EP_TRY(ep_work_mat(work, &block, points->X.prec, BLOCK, points->X.cols));
+  EP_TRY(ep_work_mat(work, &sum, EP_DOUBLE, 1, points->X.cols));
+  for (ptrdiff_t i = 0; i < count; i += BLOCK) {
+    const ep_mat x = ep_mat_rows(&block, 0, count - i < BLOCK ? count - i : BLOCK);
+    for (ptrdiff_t k = 0; k < x.rows; k++) index[k] = anchor_at(points, true, i + k, count);
+    EP_TRY(ep_points_rows(&x, points, index, 0));
+    for (ptrdiff_t k = 0; k < x.rows; k++) {
+      const double sign = (uint32_t)(i + k) * 2654435761u >> 31 ? 1 : -1;
+      for (ptrdiff_t j = 0; j < x.cols; j++) *ep_d(&sum, 0, j) += sign * ep_get(&x, k, j);
+    }
+  }
+  ep_mat_copy(to, &sum);
+  return EP_OK;
+}
+
+/* some anchors; behind those of all the data, what tells other data (check_row) */
 static ep_status take_sample(ep_mat *to, const ep_points *points, bool all) {
   enum { SAMPLE = 32 };
   ptrdiff_t index[SAMPLE];
-  const ptrdiff_t n = all && points->total ? points->total : points->pairs.anchors;
+  const bool data = all && points->total;
+  const ptrdiff_t n = data ? points->total : points->pairs.anchors;
   const ptrdiff_t count = n < SAMPLE ? n : SAMPLE;
-  for (ptrdiff_t i = 0; i < count; i++) {
-    const ptrdiff_t at =
-        count > 1 ? (ptrdiff_t)((double)i * (double)(n - 1) / (double)(count - 1)) : 0;
-    index[i] = all && points->total ? at : points->pairs.anchor[at];
-  }
-  EP_TRY(ep_mat_new(to, points->X.prec, count, points->X.cols));
-  return ep_points_rows(to, points, index, 0);
+  for (ptrdiff_t i = 0; i < count; i++) index[i] = anchor_at(points, all, i, count);
+  EP_TRY(ep_mat_new(to, points->X.prec, count + data, points->X.cols));
+  const ep_mat rows = ep_mat_rows(to, 0, count), last = ep_mat_rows(to, to->rows - 1, 1);
+  EP_TRY(ep_points_rows(&rows, points, index, 0));
+  if (!data) return EP_OK;
+  ep_work work = {0};
+  const ep_status st = check_row(&last, &work, points);
+  ep_work_free(&work);
+  return st;
 }
 
 /* weights from a file decide the outputs */
@@ -84,8 +118,9 @@ static ep_status make(ep_sums *s, const ep_points *points, const ep_setup *setup
   const ptrdiff_t z = ep_closed_outputs(map, setup);
   m->term[0].outputs = z;
   EP_TRY(ep_mat_new(&m->term[0].C, s->prec, map->count, z));
-  EP_CHECK(json_object_set_new(m->config, "outputs", json_integer(z)) == 0, EP_ERR_NOMEM,
-           "no memory for the settings as JSON");
+  EP_CHECK(json_object_set_new(m->config, "outputs", json_integer(z)) == 0 &&
+               (!points->table || json_object_set(m->config, "table", points->table) == 0),
+           EP_ERR_NOMEM, "no memory for the settings as JSON");
   return take_sample(&s->sample, points, true);
 }
 
@@ -212,6 +247,11 @@ static ep_status same_origin(const ep_sums *a, const ep_sums *b) {
   EP_CHECK(data && a->model->unit == b->model->unit, EP_ERR_INPUT,
            "%s is of other data than %s: %.0f anchors and %.0f, or other values in them", b->name,
            a->name, b->total, a->total);
+  const json_t *ta = json_object_get(a->model->config, "table"),
+               *tb = json_object_get(b->model->config, "table");
+  EP_CHECK(ta == tb || (ta && tb && json_equal(ta, tb)), EP_ERR_INPUT,
+           "%s is of another table than %s: columns, categories or scales differ", b->name,
+           a->name);
   EP_CHECK(a->shards < 0 || b->shards < 0 || a->shards == b->shards, EP_ERR_INPUT,
            "%s is one of %ld shards, %s one of %ld: all have to be cut alike", b->name, b->shards,
            a->name, a->shards);
@@ -470,6 +510,9 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_sums *s, const
   EP_TRY(ep_sums_check(s));
   EP_TRY(ep_setup_to_json(&config, setup));
   ep_status st = same_setup(s->model->config, config, s->name, "this fit");
+  json_t *table = json_object_get(s->model->config, "table");
+  if (!st && table && json_object_set(config, "table", table))
+    st = EP_FAIL(EP_ERR_NOMEM, "no memory for the settings as JSON");
   model->config = config;
   model->unit = s->model->unit;
   if (!st) st = copy_node(&whole, &s->node[0]);

@@ -28,14 +28,22 @@ static ep_status classify(int *found, ep_work *work, const ep_rows *rows, const 
   ep_mat block, scores;
   EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, W->cols));
   EP_TRY(ep_work_mat(work, &scores, EP_DOUBLE, W->rows, EP_ROWS_BLOCK));
-  for (ptrdiff_t i = 0; i < rows->count; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = rows->count - i < EP_ROWS_BLOCK ? rows->count - i : EP_ROWS_BLOCK;
+  const ep_share mine = ep_comm_share(rows->count);
+  const ptrdiff_t end = mine.first + mine.count;
+  for (ptrdiff_t i = mine.first; i < end; i += EP_ROWS_BLOCK) {
+    const ptrdiff_t m = end - i < EP_ROWS_BLOCK ? end - i : EP_ROWS_BLOCK;
     const ep_mat Z = ep_mat_rows(&block, 0, m), S = ep_mat_cols(&scores, 0, m);
     ep_linear_rows(&Z, rows, i);
     ep_mat_mul(&S, 1, W, EP_N, &Z, EP_T, 0);
     argmax(found + i, &S);
   }
-  return EP_OK;
+  return ep_found_gather(found, rows->count);
+}
+
+ep_status ep_found_gather(int *found, ptrdiff_t count) {
+  const ep_mat all = ep_mat_view(EP_SINGLE, count, 1, found); /* numbers of four bytes, moved */
+  _Static_assert(sizeof(int) == sizeof(float), "classes travel as four bytes");
+  return ep_comm_gather(&all);
 }
 
 ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W) {
@@ -119,13 +127,18 @@ double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W)
   const double n = (double)l->part->rows.count;
   const ep_mat slopes = ep_mat_cols(W, 0, W->cols - 1), d_slopes = ep_mat_cols(dW, 0, W->cols - 1);
   double loss = 0.5 * l->ridge * ep_mat_norm2(&slopes);
+  const ep_share mine = ep_comm_share(l->groups);
+  double own = 0;
+  const ep_mat sum = ep_mat_view(EP_DOUBLE, 1, 1, &own);
 #pragma omp parallel for schedule(static)
-  for (ptrdiff_t g = 0; g < l->groups; g++) group_loss(l, W, g);
+  for (ptrdiff_t g = mine.first; g < mine.first + mine.count; g++) group_loss(l, W, g);
   ep_mat_fill(dW, 0);
-  for (ptrdiff_t g = 0; g < l->groups; g++) {
-    loss += l->loss[g] / n;
+  for (ptrdiff_t g = mine.first; g < mine.first + mine.count; g++) {
+    own += l->loss[g] / n;
     ep_mat_axpy(dW, 1 / n, &l->gradient[g]);
   }
+  if (ep_comm_sum(&sum) || ep_comm_sum(dW)) return NAN; /* L-BFGS then ends */
+  loss += own;
   ep_mat_axpy(&d_slopes, l->ridge, &slopes);
   return loss;
 }

@@ -10,20 +10,19 @@ const ep_option ep_metrics_options[] = {EP_METRICS_OPTIONS(EP_OPT_ROW, ep_metric
 
 /* ---- alignment */
 
-static ep_status alignment(double *out, ep_work *work, const ep_mat *E, const ep_mat *positives) {
-  const ep_rows a = ep_rows_all(E), b = ep_rows_all(positives);
+static ep_status alignment(double *out, ep_work *work, const ep_rows *a, const ep_rows *b) {
   ep_mat u, v;
   double sum = 0;
-  EP_TRY(ep_work_mat(work, &u, EP_DOUBLE, EP_ROWS_BLOCK, E->cols));
-  EP_TRY(ep_work_mat(work, &v, EP_DOUBLE, EP_ROWS_BLOCK, E->cols));
-  for (ptrdiff_t i = 0; i < E->rows; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = E->rows - i < EP_ROWS_BLOCK ? E->rows - i : EP_ROWS_BLOCK;
+  EP_TRY(ep_work_mat(work, &u, EP_DOUBLE, EP_ROWS_BLOCK, a->X->cols));
+  EP_TRY(ep_work_mat(work, &v, EP_DOUBLE, EP_ROWS_BLOCK, a->X->cols));
+  for (ptrdiff_t i = 0; i < a->count; i += EP_ROWS_BLOCK) {
+    const ptrdiff_t m = a->count - i < EP_ROWS_BLOCK ? a->count - i : EP_ROWS_BLOCK;
     const ep_mat x = ep_mat_rows(&u, 0, m), y = ep_mat_rows(&v, 0, m);
-    ep_unit_rows(&x, &a, i);
-    ep_unit_rows(&y, &b, i);
+    ep_unit_rows(&x, a, i);
+    ep_unit_rows(&y, b, i);
     sum += ep_mat_distance2(&x, &y);
   }
-  *out = sum / (double)E->rows;
+  *out = sum / (double)a->count;
   return EP_OK;
 }
 
@@ -82,11 +81,12 @@ static void finish_uniformity(ep_metrics *out, const double *sum, ptrdiff_t m, p
       m < n ? sqrt(4 / (double)m * square * (1 - (double)m / (double)n)) / mean : 0;
 }
 
-static ep_status uniformity(ep_metrics *out, ep_work *work, const ep_mat *E, ptrdiff_t most,
+static ep_status uniformity(ep_metrics *out, ep_work *work, const ep_rows *E, ptrdiff_t most,
                             uint64_t seed) {
-  const ptrdiff_t n = E->rows, m = n < most ? n : most;
-  ep_rows rows = {.X = E, .count = m};
+  const ptrdiff_t n = E->count, m = n < most ? n : most;
+  ep_rows rows = *E;
   kernel_sums k;
+  rows.count = m;
   if (m < n) {
     ptrdiff_t *order;
     EP_TRY(ep_work_get(work, &order, n, sizeof *order));
@@ -110,10 +110,10 @@ static int by_size(const void *a, const void *b) {
 }
 
 /* mean |r_jk| over j < k, both alive; r = sum_i z_ij z_ik / n of standardised columns */
-static ep_status correlation(ep_metrics *out, ep_work *work, const ep_mat *E, const double *mean,
+static ep_status correlation(ep_metrics *out, ep_work *work, const ep_rows *E, const double *mean,
                              const double *sd) {
-  const ptrdiff_t d = E->cols, alive = d - out->dead;
-  ep_rows rows = ep_rows_all(E);
+  const ptrdiff_t d = E->X->cols, alive = d - out->dead;
+  ep_rows rows = *E;
   double *scale, sum = 0;
   ep_mat G;
   out->correlation = NAN;
@@ -124,19 +124,18 @@ static ep_status correlation(ep_metrics *out, ep_work *work, const ep_mat *E, co
   rows.shift = mean, rows.scale = scale;
   EP_TRY(ep_rows_cross(&G, &rows, &rows));
   for (ptrdiff_t j = 0; j < d; j++)
-    for (ptrdiff_t k = j + 1; k < d; k++) sum += fabs(*ep_d(&G, j, k)) / (double)E->rows;
+    for (ptrdiff_t k = j + 1; k < d; k++) sum += fabs(*ep_d(&G, j, k)) / (double)E->count;
   out->correlation = sum / (0.5 * (double)alive * (double)(alive - 1));
   return EP_OK;
 }
 
 /* *tightness = sqrt(sum_j sd_j^2 / mean |x|^2) */
-static ep_status spread(ep_metrics *out, double *tightness, ep_work *work, const ep_mat *E) {
-  const ptrdiff_t d = E->cols;
-  const ep_rows rows = ep_rows_all(E);
+static ep_status spread(ep_metrics *out, double *tightness, ep_work *work, const ep_rows *E) {
+  const ptrdiff_t d = E->X->cols;
   double *mean, *sd, variance = 0, square = 0;
   EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
   EP_TRY(ep_work_get(work, &sd, d, sizeof *sd));
-  EP_TRY(ep_rows_moments(mean, sd, &rows));
+  EP_TRY(ep_rows_moments(mean, sd, E));
   for (ptrdiff_t j = 0; j < d; j++) {
     out->dead += sd[j] == 0;
     variance += sd[j] * sd[j];
@@ -169,11 +168,21 @@ static void conclude(ep_metrics *m, double tightness) {
              flat ? "collapsed in dimension" : "not collapsed", m->effective_rank, most);
 }
 
-static ep_status metrics(ep_metrics *out, ep_work *work, const ep_mat *E, const ep_mat *positives,
+static ep_status check_values(ep_work *work, const ep_rows *E) {
+  ep_mat block;
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, E->X->cols));
+  EP_CHECK(ep_rows_max(E, &block) < 1e100, EP_ERR_INPUT,
+           "an embedding has values that are not finite or above 1e100");
+  return ep_reader_check(E->reader);
+}
+
+static ep_status metrics(ep_metrics *out, ep_work *work, const ep_rows *E, const ep_rows *positives,
                          const ep_metrics_config *config, const ep_run_config *run) {
   double tightness;
-  EP_TRY(ep_rankme(&out->rankme, E));
-  EP_TRY(ep_effective_rank(&out->effective_rank, E));
+  EP_TRY(check_values(work, E));
+  if (positives) EP_TRY(check_values(work, positives));
+  EP_TRY(ep_rows_rank(&out->rankme, E, false));
+  EP_TRY(ep_rows_rank(&out->effective_rank, E, true));
   EP_TRY(spread(out, &tightness, work, E));
   if (positives) EP_TRY(alignment(&out->alignment, work, E, positives));
   EP_TRY(uniformity(out, work, E, config->uniformity_points, (uint64_t)run->seed));
@@ -181,18 +190,31 @@ static ep_status metrics(ep_metrics *out, ep_work *work, const ep_mat *E, const 
   return EP_OK;
 }
 
-ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
-                        const ep_metrics_config *config, const ep_run_config *run) {
+static ep_rows rows_of(const ep_labelled *l) {
+  ep_rows rows = ep_rows_all(l->X);
+  rows.reader = l->reader;
+  return rows;
+}
+
+ep_status ep_metrics_read(ep_metrics *out, const ep_labelled *labelled, const ep_labelled *positive,
+                          const ep_metrics_config *config, const ep_run_config *run) {
+  const ep_mat *E = labelled->X, *positives = positive ? positive->X : NULL;
   *out = (ep_metrics){.points = E->rows, .dimensions = E->cols, .alignment = NAN};
   EP_CHECK(E->rows >= 2 && E->cols >= 1, EP_ERR_SHAPE,
            "an embedding of %td x %td; metrics need two points and a dimension", E->rows, E->cols);
   EP_CHECK(!positives || (positives->rows == E->rows && positives->cols == E->cols), EP_ERR_SHAPE,
            "the embedding is %td x %td, its positives are %td x %td", E->rows, E->cols,
            positives->rows, positives->cols);
-  EP_CHECK(ep_mat_max(E) < 1e100 && (!positives || ep_mat_max(positives) < 1e100), EP_ERR_INPUT,
-           "an embedding has values that are not finite or above 1e100");
+  const ep_rows rows = rows_of(labelled), others = positive ? rows_of(positive) : rows;
   ep_work work = {0};
-  const ep_status st = metrics(out, &work, E, positives, config, run);
+  ep_status st = metrics(out, &work, &rows, positive ? &others : NULL, config, run);
   ep_work_free(&work);
-  return st;
+  if (!st) st = ep_reader_check(rows.reader);
+  return st || !positive ? st : ep_reader_check(others.reader);
+}
+
+ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
+                        const ep_metrics_config *config, const ep_run_config *run) {
+  const ep_labelled all = {.X = E}, others = {.X = positives};
+  return ep_metrics_read(out, &all, positives ? &others : NULL, config, run);
 }

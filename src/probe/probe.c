@@ -74,7 +74,8 @@ static ep_status set_classes(ep_part *part, ep_work *work, const ep_probe_result
 /* ---- parts */
 
 /* the first points of a permutation are for testing, the others for training */
-static ep_status hold_out(ep_probe_task *t, ep_work *work, const ep_mat *X) {
+static ep_status hold_out(ep_probe_task *t, ep_work *work, const ep_labelled *all) {
+  const ep_mat *X = all->X;
   const ptrdiff_t n = X->rows;
   ptrdiff_t *order, test = (ptrdiff_t)lrint(t->config->holdout * (double)n);
   EP_CHECK(n >= 3, EP_ERR_INPUT, "%td points cannot be split into training and test points", n);
@@ -84,6 +85,7 @@ static ep_status hold_out(ep_probe_task *t, ep_work *work, const ep_mat *X) {
   ep_random_permutation(&r, order, n);
   t->test.rows = (ep_rows){.X = X, .count = test, .index = order};
   t->train.rows = (ep_rows){.X = X, .count = n - test, .index = order + test};
+  t->train.rows.reader = t->test.rows.reader = all->reader;
   return EP_OK;
 }
 
@@ -171,8 +173,11 @@ static ep_status run_probe(ep_probe_result *out, ep_work *work, const row *probe
                            const ep_probe_config *config, const ep_run_config *run) {
   ep_probe_task t = {.config = config, .run = run};
   out->held_out = !test;
-  if (test) t.train.rows = ep_rows_all(train->X), t.test.rows = ep_rows_all(test->X);
-  else EP_TRY(hold_out(&t, work, train->X));
+  if (!test) EP_TRY(hold_out(&t, work, train));
+  else {
+    t.train.rows = ep_rows_all(train->X), t.train.rows.reader = train->reader;
+    t.test.rows = ep_rows_all(test->X), t.test.rows.reader = test->reader;
+  }
   EP_TRY(find_classes(out, train->labels, &t.train.rows));
   t.classes = out->classes;
   EP_TRY(set_classes(&t.train, work, out, train->labels));
@@ -190,7 +195,7 @@ static ep_status check(const ep_labelled *train, const ep_labelled *test) {
     const ep_mat *X = both[i]->X;
     EP_CHECK(X->rows > 0 && X->cols > 0, EP_ERR_SHAPE, "an embedding of %td x %td holds no points",
              X->rows, X->cols);
-    EP_CHECK(ep_mat_max(X) < 1e100, EP_ERR_INPUT, /* NaN is refused too */
+    EP_CHECK(both[i]->reader || ep_mat_max(X) < 1e100, EP_ERR_INPUT, /* NaN is refused too */
              "an embedding has values that are not finite or above 1e100");
   }
   EP_CHECK(!test || test->X->cols == train->X->cols, EP_ERR_SHAPE,
@@ -207,8 +212,10 @@ ep_status ep_probe_run(ep_probe_result *out, const char *name, const ep_labelled
   EP_TRY(check(train, test));
   out->name = probes[which].name;
   ep_work work = {0};
-  const ep_status st = run_probe(out, &work, &probes[which], train, test, config, run);
+  ep_status st = run_probe(out, &work, &probes[which], train, test, config, run);
   ep_work_free(&work);
+  if (!st) st = ep_reader_check(train->reader);
+  if (!st && test) st = ep_reader_check(test->reader);
   if (st) ep_probe_result_free(out);
   return st;
 }

@@ -2,6 +2,7 @@
 /* What the probes share: parts of labelled points, linear scores, cosines in tiles. */
 #include "spectral/rows.h"
 
+#include <eigenpair/comm.h>
 #include <eigenpair/neighbours.h>
 #include <eigenpair/probe.h>
 #include <stdint.h>
@@ -45,6 +46,7 @@ ep_status ep_logistic_new(ep_logistic *out, ep_work *work, const ep_part *part, 
 double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W);
 /* found[i] = argmax_c (W x_i)_c, the lowest of equals */
 ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W);
+ep_status ep_found_gather(int *found, ptrdiff_t count); /* every rank has found its share */
 /* block (m x Z+1) = rows first .. with a 1 behind them */
 void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first);
 

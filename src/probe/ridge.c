@@ -52,7 +52,8 @@ ep_status ep_penalty_score(double *score, ep_work *work, const ep_part *judge, c
 /* ---- the closed form */
 
 typedef struct {
-  ep_mat G, T; /* (d, d) upper triangle of Z'Z, (d, classes) Z'Y */
+  ep_mat G,
+      T; /* (d, d) upper triangle of Z'Z, (d, classes) Z'Y; of this rank's share of the points */
   double n;
 } normal;
 
@@ -67,8 +68,10 @@ static ep_status add_part(normal *m, ep_work *work, const ep_part *part) {
   ep_mat block, targets;
   EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, BLOCK, m->G.cols));
   EP_TRY(ep_work_mat(work, &targets, EP_DOUBLE, BLOCK, m->T.cols));
-  for (ptrdiff_t i = 0; i < part->rows.count; i += BLOCK) {
-    const ptrdiff_t here = part->rows.count - i < BLOCK ? part->rows.count - i : BLOCK;
+  const ep_share mine = ep_comm_share(part->rows.count);
+  const ptrdiff_t end = mine.first + mine.count;
+  for (ptrdiff_t i = mine.first; i < end; i += BLOCK) {
+    const ptrdiff_t here = end - i < BLOCK ? end - i : BLOCK;
     const ep_mat Z = ep_mat_rows(&block, 0, here), Y = ep_mat_rows(&targets, 0, here);
     EP_TRY(ep_run_step("ridge probe", (double)i, (double)part->rows.count));
     ep_linear_rows(&Z, &part->rows, i);
@@ -86,6 +89,7 @@ static ep_status solve(const ep_mat *W, const ep_mat *L, const ep_mat *B, const 
                        double penalty) {
   const ptrdiff_t d = L->rows;
   ep_mat_copy(L, &m->G);
+  EP_TRY(ep_comm_sum(L));
   ep_mat_mirror(L);
   for (ptrdiff_t j = 0; j + 1 < d; j++) *ep_d(L, j, j) += penalty * m->n;
   for (ptrdiff_t j = 0; j < d; j++) /* a column of zeros */
@@ -93,6 +97,7 @@ static ep_status solve(const ep_mat *W, const ep_mat *L, const ep_mat *B, const 
   EP_CHECK(ep_mat_cholesky(L) == EP_OK, EP_ERR_NUMERIC,
            "the ridge probe's equations are singular: raise --penalty");
   ep_mat_copy(B, &m->T);
+  EP_TRY(ep_comm_sum(B));
   ep_mat_solve_triangular(B, L, EP_N);
   ep_mat_solve_triangular(B, L, EP_T);
   for (ptrdiff_t c = 0; c < W->rows; c++)

@@ -153,7 +153,13 @@ static ep_status make_problem(problem *q, ep_work *work, const ep_probe_task *t)
                  .n = rows->count,
                  .d = rows->X->cols + 1,
                  .X = {.prec = EP_DOUBLE}};
-  if (16. * (double)q->n * (double)q->d > ep_run_memory_left(t->run)) return EP_OK;
+  const double bytes = 16. * (double)q->n * (double)q->d;
+  EP_CHECK(
+      !rows->reader || bytes <= ep_run_memory_left(t->run), EP_ERR_ARG,
+      "the svm probe meets its points thousands of times and takes %.0f MiB for them, more than "
+      "--memory: use --probe linear, ridge or knn, or --samples",
+      ceil(bytes / 1048576));
+  if (bytes > ep_run_memory_left(t->run)) return EP_OK;
   EP_TRY(ep_work_mat(work, &q->X, EP_DOUBLE, q->n, q->d));
   ep_linear_rows(&q->X, rows, 0);
   return EP_OK;

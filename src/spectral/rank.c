@@ -15,23 +15,29 @@ static double entropy_rank(const double *sigma, ptrdiff_t count, double power) {
   return exp(entropy);
 }
 
-static ep_status rank_of(double *rank, ep_work *work, const ep_mat *F, bool centred) {
-  ep_rows rows = ep_rows_all(F);
-  const ptrdiff_t count = F->rows < F->cols ? F->rows : F->cols;
+static ep_status rank_of(double *rank, ep_work *work, ep_rows rows, bool centred) {
+  const ptrdiff_t d = rows.X->cols, count = rows.count < d ? rows.count : d;
   double *sigma;
   EP_TRY(ep_work_get(work, &sigma, count, sizeof *sigma));
-  if (centred) EP_TRY(ep_rows_centred(&rows, work, F));
+  if (centred) EP_TRY(ep_rows_centre(&rows, work));
   EP_TRY(ep_rows_singular(sigma, &rows));
   *rank = entropy_rank(sigma, count, centred ? 2 : 1);
   return EP_OK;
 }
 
-static ep_status with_work(double *rank, const ep_mat *F, bool centred) {
+ep_status ep_rows_rank(double *rank, const ep_rows *rows, bool covariance) {
   ep_work work = {0};
-  const ep_status st = rank_of(rank, &work, F, centred);
+  const ep_status st = rank_of(rank, &work, *rows, covariance);
   ep_work_free(&work);
   return st;
 }
 
-ep_status ep_rankme(double *rank, const ep_mat *F) { return with_work(rank, F, false); }
-ep_status ep_effective_rank(double *rank, const ep_mat *F) { return with_work(rank, F, true); }
+ep_status ep_rankme(double *rank, const ep_mat *F) {
+  const ep_rows rows = ep_rows_all(F);
+  return ep_rows_rank(rank, &rows, false);
+}
+
+ep_status ep_effective_rank(double *rank, const ep_mat *F) {
+  const ep_rows rows = ep_rows_all(F);
+  return ep_rows_rank(rank, &rows, true);
+}

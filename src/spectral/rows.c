@@ -2,6 +2,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 ep_rows ep_rows_all(const ep_mat *X) { return (ep_rows){.X = X, .count = X->rows}; }
@@ -15,8 +16,35 @@ static void adjust(double *restrict y, const double *restrict shift, const doubl
   for (ptrdiff_t j = 0; j < n; j++) y[j] = (y[j] - shift[j]) * scale[j];
 }
 
+/* ---- rows that are not in memory */
+
+void ep_reader_read(ep_reader *r, const ep_mat *to, const ptrdiff_t *index, ptrdiff_t first) {
+  const ep_status st = r->read(to, r->user, index, first);
+  if (!st) return;
+  ep_mat_fill(to, 0);
+#pragma omp critical(ep_reader)
+  if (!r->status) {
+    r->status = st;
+    snprintf(r->message, sizeof r->message, "%.399s", ep_last_error());
+  }
+}
+
+ep_status ep_reader_check(const ep_reader *r) {
+  return r && r->status ? EP_FAIL(r->status, "%s", r->message) : EP_OK;
+}
+
+static void read_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
+  ep_reader_read(rows->reader, to, rows->index ? rows->index + first : NULL, first);
+  for (ptrdiff_t i = 0; rows->shift && i < to->rows; i++)
+    adjust(ep_d(to, i, 0), rows->shift, rows->scale, to->cols);
+}
+
 void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
   const ep_mat *X = rows->X;
+  if (rows->reader) {
+    read_rows(to, rows, first);
+    return;
+  }
   for (ptrdiff_t i = 0; i < to->rows; i++) {
     const ptrdiff_t r = rows->index ? rows->index[first + i] : first + i;
     double *y = ep_d(to, i, 0);
@@ -79,15 +107,33 @@ ep_status ep_rows_moments(double *mean, double *sd, const ep_rows *rows) {
   return st;
 }
 
-ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X) {
+ep_status ep_rows_centre(ep_rows *rows, ep_work *work) {
+  const ptrdiff_t d = rows->X->cols;
   double *mean, *keep;
-  *out = ep_rows_all(X);
-  EP_TRY(ep_work_get(work, &mean, X->cols, sizeof *mean));
-  EP_TRY(ep_work_get(work, &keep, X->cols, sizeof *keep));
-  EP_TRY(ep_rows_moments(mean, keep, out));
-  for (ptrdiff_t j = 0; j < X->cols; j++) keep[j] = keep[j] > 0; /* else rounding is left */
-  out->shift = mean, out->scale = keep;
+  EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
+  EP_TRY(ep_work_get(work, &keep, d, sizeof *keep));
+  EP_TRY(ep_rows_moments(mean, keep, rows));
+  for (ptrdiff_t j = 0; j < d; j++) keep[j] = keep[j] > 0; /* else rounding is left */
+  rows->shift = mean, rows->scale = keep;
   return EP_OK;
+}
+
+ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X) {
+  *out = ep_rows_all(X);
+  return ep_rows_centre(out, work);
+}
+
+double ep_rows_max(const ep_rows *rows, const ep_mat *block) {
+  double most = 0;
+  if (!rows->reader) return ep_mat_max(rows->X);
+  for (ptrdiff_t i = 0; i < rows->count && !isnan(most); i += block->rows) {
+    const ep_mat part =
+        ep_mat_rows(block, 0, rows->count - i < block->rows ? rows->count - i : block->rows);
+    ep_rows_get(&part, rows, i);
+    const double here = ep_mat_max(&part);
+    if (!(here <= most)) most = here;
+  }
+  return most;
 }
 
 /* ---- products */

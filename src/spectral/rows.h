@@ -1,14 +1,17 @@
 #pragma once
 /* Rows of a tall matrix of any precision, a block at a time in double: what statistics and probes read. */
 #include <eigenpair/matrix.h>
+#include <eigenpair/reader.h>
 #include <stdbool.h>
 
-/* Row i is (x_r - shift) * scale with r = index[i]. index NULL: r = i; shift and scale NULL: x_r as it is. */
+/* Row i is (x_r - shift) * scale with r = index[i]. index NULL: r = i; shift and scale NULL: x_r as it is. reader NULL: X is in
+ * memory. */
 typedef struct {
   const ep_mat *X;
   ptrdiff_t count;
   const ptrdiff_t *index;
   const double *shift, *scale; /* X->cols numbers; the caller's */
+  ep_reader *reader;
 } ep_rows;
 
 enum {
@@ -24,6 +27,11 @@ void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first);
 ep_status ep_rows_moments(double *mean, double *sd, const ep_rows *rows);
 /* All rows of X less their mean; columns of sd = 0 become 0 exactly. The numbers it points to are work's. */
 ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X);
+ep_status ep_rows_centre(ep_rows *rows, ep_work *work); /* the same of rows as they are */
+double ep_rows_max(const ep_rows *rows,
+                   const ep_mat *block); /* max |x|; block is scratch; NaN is kept */
+/* exp of the entropy of the singular values (RankMe), or of the eigenvalues of the covariance (effective rank) */
+ep_status ep_rows_rank(double *rank, const ep_rows *rows, bool covariance);
 /* G (k x l, double) = sum_i a_i b_i' */
 ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B);
 /* Singular values of the matrix of all rows, falling; min(count, cols) of them. Its memory does not grow with count. */

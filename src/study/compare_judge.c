@@ -73,14 +73,14 @@ static ep_status judge_labels(ep_work *work, ep_fitted *f, const ep_outputs *map
   const ep_mat *X = &job->train->X, *Y = job->test ? &job->test->X : X;
   EP_TRY(ep_work_mat(work, &A, X->prec, X->rows, map->outputs));
   EP_TRY(map->embed(&A, X, map->user));
-  const ep_labelled train = {&A, job->train->labels};
+  const ep_labelled train = {&A, job->train->labels, NULL};
   if (!job->test) {
     EP_TRY(probe(&f->trial, &train, NULL, &job->base->run));
     return job->show ? plane(work, f->entry, &A, train.labels) : EP_OK;
   }
   EP_TRY(ep_work_mat(work, &B, Y->prec, Y->rows, map->outputs));
   EP_TRY(map->embed(&B, Y, map->user));
-  const ep_labelled test = {&B, job->test->labels};
+  const ep_labelled test = {&B, job->test->labels, NULL};
   EP_TRY(probe(&f->trial, &train, &test, &job->base->run));
   return job->show ? plane(work, f->entry, &B, test.labels) : EP_OK;
 }

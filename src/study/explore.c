@@ -405,7 +405,7 @@ static ep_status add_probe(explore *x, json_t *list, const char *name, const dra
   EP_TRY(append(list, entry));
   ep_options_default(ep_probe_options, &config);
   for (int s = 0; s < 2 && d->space[s].data; s++) {
-    const ep_labelled points = {&d->space[s], d->labels};
+    const ep_labelled points = {&d->space[s], d->labels, NULL};
     EP_TRY(ep_probe_run(&r, name, &points, NULL, &config, x->run));
     ep_status st = set(entry, s ? "raw" : "accuracy", json_real(r.accuracy));
     if (!st && s == 0) st = set(entry, "train_points", json_integer(r.train));

@@ -22,7 +22,7 @@ static const plan plans[] = {
 /* share of new points that a linear SVM on embedded training points puts in their class */
 static ep_status accuracy(double *share, const ep_mat *E, const int *labels, const ep_mat *F,
                           const int *new_labels, const ep_run_config *run) {
-  const ep_labelled train = {E, labels}, test = {F, new_labels};
+  const ep_labelled train = {E, labels, NULL}, test = {F, new_labels, NULL};
   ep_probe_config config;
   ep_probe_result result = {0};
   ep_options_default(ep_probe_options, &config);

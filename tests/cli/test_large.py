@@ -1,4 +1,5 @@
 """Data that do not fit --memory: read and augmented when asked for, from one file or several, to the same answers."""
+import json
 import subprocess
 import sys
 
@@ -82,6 +83,37 @@ def peak(call, *args):
     how = call(*args)
     how["args"] = [sys.executable, "-c", WATCH, *how["args"]]
     return int(subprocess.run(**how, capture_output=True, text=True).stdout)
+
+
+@pytest.fixture
+def embedded(save, rng):
+    """(6300, 200) in single precision, 5 MB, of three classes; its bytes; positives; in double."""
+    y = np.arange(6300) % 3
+    x = (rng.normal(size=(6300, 200)) + 0.35 * rng.normal(size=(3, 200))[y]).astype("f4")
+    save(e=x, p=x + 0.1, y=y, b=np.clip(128 + 30 * x, 0, 255).astype("u1"), d=x.astype("f8"))
+
+
+@pytest.mark.parametrize("name, cap", [("e", "18M"), ("b", "4600K"), ("d", "36M")])
+def test_probes_of_embeddings_that_stay_in_their_file(good, embedded, name, cap):
+    """The same numbers, to the last bit, as from memory: metrics, and all probes that can."""
+    how = ["--embedding", f"{name}.npy", "--labels", "y.npy", "--probe", "linear,ridge,knn", "--uniformity-points", 500,
+           "--iterations", 8, "--holdout", 0.02, "--threads", 1, "--json"]
+    how += ["--positives", "p.npy"] if name == "e" else []
+    whole, streamed = (json.loads(good("probe", *how, "--memory", m)) for m in ("1G", cap))
+    drop = ("config", "peak_memory", "machine", "peak_resident")
+    assert {k: v for k, v in whole.items() if k not in drop} == {k: v for k, v in streamed.items() if k not in drop}
+    assert streamed["peak_memory"] < whole["peak_memory"]
+
+
+def test_a_probe_that_needs_its_points_in_memory_says_so(ep, embedded, tmp_path):
+    how = ["--embedding", "e.npy", "--labels", "y.npy", "--memory", "15M"]
+    r = ep("probe", *how, "--probe", "svm")
+    assert r.code == 2 and "--probe linear, ridge or knn" in r.err and r.err.count("\n") == 1
+    x = np.load(tmp_path / "e.npy")
+    x[6200, 7] = np.inf
+    np.save(tmp_path / "e.npy", x)
+    r = ep("probe", *how, "--probe", "ridge")
+    assert r.code == 2 and "e.npy: row 6201, column 8" in r.err and r.err.count("\n") == 1
 
 
 @shipped_only

@@ -147,6 +147,45 @@ def test_other_data_under_the_same_name(good, ep, save, rng):
     bad(ep, "merge", "1.npz", "3.npz", words=["3.npz", "other data"])
 
 
+def test_other_data_in_one_row(good, ep, save, rng):
+    """A single number of 3000 points differs, in a row that belongs to the first shard: the second names it."""
+    x = rng.normal(size=(3000, 6))
+    y = x.copy()
+    y[1234, 2] += 0.5
+    save(x=x, y=y)
+    how = ["--width", 20, "--shard"]
+    good("accumulate", "--data", "x.npy", *how, "1/2", "--out", "1.npz")
+    good("accumulate", "--data", "y.npy", *how, "2/2", "--out", "2.npz")
+    bad(ep, "merge", "1.npz", "2.npz", words=["2.npz", "other data"])
+
+
+def table(path, rng, n=60):
+    kinds, sizes = rng.choice(["oak", "elm", "fir"], n), rng.normal(1000, 300, n)
+    rows = [f"{k},{s:.2f},{rng.normal():.4f},{'big' if s > 1000 else 'small'}" for k, s in zip(kinds, sizes)]
+    path.write_text("\n".join(["kind,size,other,label", *rows]) + "\n")
+
+
+def test_tables_go_through_sums(ep, rng, tmp_path):
+    """Categories and scales are those of all rows in every part, and of the model: it embeds a table as a fit's does."""
+    def fine(*args):  # with notes on the columns
+        assert ep(*args).code == 0
+
+    table(tmp_path / "t.csv", rng)
+    how = ["--data", "t.csv", "--label-column", "label", "--width", 30, "--precision", "double"]
+    for i in 1, 2:
+        fine("accumulate", *how, "--shard", f"{i}/2", "--out", f"{i}.npz")
+    fine("merge", "1.npz", "2.npz")
+    fine("fit", "--from", "sums.npz", "--outputs", 3, "--out", "a.npz")
+    fine("fit", *how, "--method", "whitened", "--outputs", 3, "--out", "b.npz")
+    for m in "ab":
+        fine("embed", "--model", f"{m}.npz", "--data", "t.csv", "--label-column", "label", "--precision", "double", "--out", f"{m}.npy")
+    a, b = (np.load(tmp_path / f"{m}.npy") for m in "ab")
+    assert np.abs(a - b).max() < 1e-8 * np.abs(b).max()
+    table(tmp_path / "t.csv", rng)
+    fine("accumulate", *how, "--shard", "2/2", "--out", "3.npz")
+    bad(ep, "merge", "1.npz", "3.npz", words=["3.npz", "other"])
+
+
 def test_other_weights(good, ep, save, rng, tmp_path):
     save(x=rng.normal(size=(40, 6)))
     for k in range(2):

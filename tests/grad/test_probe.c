@@ -32,7 +32,7 @@ static void make(sample *s, ep_precision prec) {
     const double x = ep_get(&s->X, s->index[i], 0) + 0.8 * ep_get(&s->X, s->index[i], 1);
     s->class[i] = i % 9 == 0 ? i % K : x < -0.5 ? 0 : x < 0.4 ? 1 : 2;
   }
-  s->part = (ep_part){{&s->X, N, s->index, s->shift, s->scale}, s->class};
+  s->part = (ep_part){{&s->X, N, s->index, s->shift, s->scale, NULL}, s->class};
 }
 
 static void finish(sample *s) {

@@ -167,11 +167,18 @@ def test_accumulate_under_mpirun(run, good, tmp_path):
     assert np.abs(a - b).max() < 1e-8 * np.abs(b).max()
 
 
-def test_probe_by_rank_zero(run, good, save, rng, tmp_path):
-    save(e=rng.normal(size=(60, 3)), l=np.arange(60) % 3)
-    alone = json.loads(good("probe", "--embedding", "e.npy", "--labels", "l.npy", "--json"))
-    ranks = json.loads(run(2, "probe", "--embedding", "e.npy", "--labels", "l.npy", "--json"))
-    assert alone["accuracy"] == ranks["accuracy"]
+def test_probes(run, good, save, rng):
+    """Shares of the points, of the queries, of the loss: the answers of one process."""
+    y = np.arange(700) % 3
+    save(e=rng.normal(size=(700, 5)) + rng.normal(size=(3, 5))[y], l=y)
+    how = ["probe", "--embedding", "e.npy", "--labels", "l.npy", "--probe", "all", "--json"]
+    alone = json.loads(good(*how, "--threads", 1))
+    for ranks in 2, 3:
+        result = json.loads(run(ranks, *how))
+        assert result["machine"]["ranks"] == ranks and abs(alone["rankme"] - result["rankme"]) < 1e-12
+        for a, b in zip(alone["probes"], result["probes"]):
+            for key in "accuracy", "train_accuracy", "confusion", "converged":
+                assert a[key] == b[key], (a["probe"], key)
 
 
 # ---- bad luck
@@ -246,12 +253,16 @@ def test_a_killed_rank(tmp_path):
     assert np.load(tmp_path / "model.npz.checkpoint.npz")["theta"].ndim == 1
 
 
-def test_interrupted_and_resumed_on_another_number_of_ranks(tmp_path, run, good, ref):
-    """One rank is asked to stop: all save and stop together; 1 and 3 ranks go on from there to the same."""
+@pytest.mark.parametrize("how", ["Ctrl-C at mpirun", "SIGTERM to a rank"])
+def test_interrupted_and_resumed_on_another_number_of_ranks(tmp_path, run, good, ref, how):
+    """One or all ranks are asked to stop: all save and stop together; 1 and 3 ranks go on from there to the same."""
     process, found = started(tmp_path)
-    os.kill(found[1], signal.SIGTERM)
+    if how == "SIGTERM to a rank":
+        os.kill(found[1], signal.SIGTERM)
+    else:
+        process.send_signal(signal.SIGINT)  # which mpirun passes on
     _, err = process.communicate(timeout=60)
-    assert process.returncode == 130 and "--resume" in err, err
+    assert process.returncode in ([130] if how == "SIGTERM to a rank" else [130, 1]) and "--resume" in err, err
     epoch = int(np.load(tmp_path / "model.npz.checkpoint.npz")["state"][0])
     saved = (tmp_path / "model.npz.checkpoint.npz").read_bytes()
     losses = []
@@ -260,6 +271,28 @@ def test_interrupted_and_resumed_on_another_number_of_ranks(tmp_path, run, good,
         run(ranks, "fit", "--resume", "c.npz", "--epochs", epoch + 5, "--history", "h.csv", "--out", "r.npz")
         losses.append(ref.columns(tmp_path / "h.csv")["loss"])
     assert len(losses[0]) == epoch + 6 and np.abs(losses[0] - losses[1]).max() < 1e-10
+
+
+def test_a_full_disk_on_one_node(tmp_path, run, good):
+    """The disk of rank 0, which writes, holds 16 kB: one line says so and ends all; parts that were finished stay usable, and
+    the shard can be made again."""
+    inside = 'mount -t tmpfs -o size=16k none full && exec "$0" "$@"'
+    (tmp_path / "full").mkdir()
+    if subprocess.run(["unshare", "-rm", "sh", "-c", inside, "true"], cwd=tmp_path, capture_output=True).returncode:
+        pytest.skip("no small disk can be mounted here")
+    how = ["accumulate", *DATA, "--width", 40]
+    run(2, *how, "--shard", "1/2", "--out", "a.npz")
+    script = tmp_path / "rank.sh"
+    script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 0 ] && exec unshare -rm sh -c \'{inside}\' {PROGRAM} "$@"\n'
+                      f'exec {PROGRAM} "$@"\n')
+    script.chmod(0o755)
+    full = mpi(tmp_path, 2, *how, "--shard", "2/2", "--out", "full/b.npz")
+    full["args"][full["args"].index(str(PROGRAM))] = str(script)
+    done = subprocess.run(timeout=60, **full)
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode != 0 and len(ours) == 1 and "full/b.npz" in ours[0] and "space" in ours[0], done.stderr
+    run(2, *how, "--shard", "2/2", "--out", "b.npz")
+    good("merge", "a.npz", "b.npz")
 
 
 def test_a_build_without_mpi_says_so(tmp_path):

@@ -74,7 +74,7 @@ static void nearest_neighbours(void **state) {
       ep_mat E = clouds(&test_labels, (ep_precision)prec, T, 1.5, 2);
       ep_probe_config config = settings();
       const ep_run_config run = ep_run_default();
-      const ep_labelled train = {&X, labels}, test = {&E, test_labels};
+      const ep_labelled train = {&X, labels, NULL}, test = {&E, test_labels, NULL};
       ep_probe_result r;
       ptrdiff_t confusion[9] = {0};
       double right = 0, own_right = 0;
@@ -110,7 +110,7 @@ static void ties(void **state) {
   const ep_run_config run = ep_run_default();
   for (int first = 0; first < 2; first++) {
     const int labels[] = {first ? 9 : 4, first ? 4 : 9}, four = 4;
-    const ep_labelled train = {&X, labels}, test = {&E, &four};
+    const ep_labelled train = {&X, labels, NULL}, test = {&E, &four, NULL};
     ep_probe_result r;
     CHECK_OK(ep_probe_run(&r, "knn", &train, &test, &config, &run));
     CHECK_NEAR(r.accuracy, 1, 0);
@@ -171,7 +171,7 @@ static void easy_points(void **state) {
       ep_mat E = clouds(&test_labels, EP_DOUBLE, 30, 0.1, 2);
       ep_probe_config config = settings();
       const ep_run_config run = ep_run_default();
-      const ep_labelled train = {&X, labels}, test = {&E, test_labels};
+      const ep_labelled train = {&X, labels, NULL}, test = {&E, test_labels, NULL};
       ep_probe_result r;
       strcpy(config.standardise, ep_standardise_name(t / 4));
       CHECK_OK(ep_probe_run(&r, ep_probe_name(p), &train, t & 2 ? &test : NULL, &config, &run));
@@ -203,7 +203,7 @@ static void units(void **state) {
     ep_mat X = clouds(&labels, EP_DOUBLE, 400, 1.2, 1);
     const ep_probe_config config = settings();
     const ep_run_config run = ep_run_default();
-    const ep_labelled train = {&X, labels};
+    const ep_labelled train = {&X, labels, NULL};
     ep_probe_result a, b;
     CHECK_OK(ep_probe_run(&a, ep_probe_name(p), &train, NULL, &config, &run));
     for (ptrdiff_t i = 0; i < 400; i++)
@@ -225,7 +225,7 @@ static void splits_and_unseen(void **state) {
   ep_mat X = clouds(&labels, EP_DOUBLE, 200, 1.5, 1);
   ep_probe_config config = settings();
   ep_run_config run = ep_run_default();
-  const ep_labelled train = {&X, labels};
+  const ep_labelled train = {&X, labels, NULL};
   ep_probe_result a, b, c;
   CHECK_OK(ep_probe_run(&a, "linear", &train, NULL, &config, &run));
   CHECK_OK(ep_probe_run(&b, "linear", &train, NULL, &config, &run));
@@ -239,7 +239,7 @@ static void splits_and_unseen(void **state) {
   config.holdout = 0.999; /* two points are always left to train on, one to test with */
   const ep_mat few = ep_mat_rows(&X, 0, 3);
   const int three[] = {1, 2, 3};
-  const ep_labelled small = {&few, three};
+  const ep_labelled small = {&few, three, NULL};
   CHECK_OK(ep_probe_run(&a, "knn", &small, NULL, &config, &run));
   assert_true(a.train == 2 && a.test == 1 && a.unseen == 1 && a.accuracy == 0);
   assert_true(isnan(ep_probe_class_accuracy(&a, 0)));
@@ -249,7 +249,7 @@ static void splits_and_unseen(void **state) {
   memcpy(test_labels, labels, sizeof test_labels);
   test_labels[4] = 55; /* between two known ones */
   const ep_mat T = ep_mat_rows(&X, 0, 10);
-  const ep_labelled test = {&T, test_labels}, known = {&T, labels};
+  const ep_labelled test = {&T, test_labels, NULL}, known = {&T, labels, NULL};
   for (int p = 0; ep_probe_name(p); p++) {
     CHECK_OK(ep_probe_run(&a, ep_probe_name(p), &train, &known, &config, &run));
     CHECK_OK(ep_probe_run(&b, ep_probe_name(p), &train, &test, &config, &run));
@@ -272,8 +272,8 @@ static void refusals(void **state) {
   const int same[20] = {0};
   const ep_probe_config config = settings();
   ep_run_config run = ep_run_default();
-  const ep_labelled good = {&X, labels}, one = {&X, same}, other = {&wide, labels};
-  const ep_labelled empty = {&none, labels};
+  const ep_labelled good = {&X, labels, NULL}, one = {&X, same, NULL}, other = {&wide, labels, NULL};
+  const ep_labelled empty = {&none, labels, NULL};
   ep_probe_result r;
   CHECK_STATUS(ep_probe_run(&r, "tree", &good, NULL, &config, &run), EP_ERR_ARG);
   CHECK_STATUS(ep_probe_run(&r, "linear", &one, NULL, &config, &run), EP_ERR_INPUT);
@@ -298,7 +298,7 @@ static void interruption(void **state) {
   int *labels;
   ep_mat X = clouds(&labels, EP_DOUBLE, 200, 1, 1);
   const ep_probe_config config = settings();
-  const ep_labelled train = {&X, labels};
+  const ep_labelled train = {&X, labels, NULL};
   ep_run_config run = ep_run_default();
   volatile int stop = 1;
   ep_probe_result r;
@@ -481,7 +481,7 @@ static void out_of_memory(void **state) {
   (void)state;
   int *labels;
   ep_mat X = clouds(&labels, EP_SINGLE, 300, 1, 1);
-  const ep_labelled train = {&X, labels};
+  const ep_labelled train = {&X, labels, NULL};
   const size_t before = ep_mem_current();
   ep_status st = EP_ERR_NOMEM;
   int n = 0;
