@@ -272,7 +272,8 @@ static void refusals(void **state) {
   const int same[20] = {0};
   const ep_probe_config config = settings();
   ep_run_config run = ep_run_default();
-  const ep_labelled good = {&X, labels, NULL}, one = {&X, same, NULL}, other = {&wide, labels, NULL};
+  const ep_labelled good = {&X, labels, NULL}, one = {&X, same, NULL},
+                    other = {&wide, labels, NULL};
   const ep_labelled empty = {&none, labels, NULL};
   ep_probe_result r;
   CHECK_STATUS(ep_probe_run(&r, "tree", &good, NULL, &config, &run), EP_ERR_ARG);
