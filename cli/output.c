@@ -107,7 +107,7 @@ void watch_json(void) { json_set_alloc_funcs(json_memory, free); }
 bool json_was_lost(void) { return lost; }
 
 ep_status write_json_file(const char *path, const json_t *object) {
-  char *text = lost ? NULL : json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
+  char *text = lost ? NULL : ep_json_text(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the result as JSON");
   const ep_status st = ep_file_write_text(path, text);
   free(text);
@@ -116,7 +116,7 @@ ep_status write_json_file(const char *path, const json_t *object) {
 
 ep_status print_json(json_t *object) {
   char *text =
-      object && !lost ? json_dumps(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
+      object && !lost ? ep_json_text(object, JSON_INDENT(2) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(object);
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the result as JSON");
   puts(text);

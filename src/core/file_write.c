@@ -230,7 +230,9 @@ ep_status ep_folder_make(const char *path) {
              strerror(errno));
   }
   EP_CHECK(stat(path, &info) == 0 && S_ISDIR(info.st_mode), EP_ERR_IO, "%s: is not a folder", path);
-  sweep(path);
+  sweep(path); /* and the folder of the report that it is part of */
+  snprintf(part, sizeof part, "%.*s", (int)folder_length(path), path);
+  if (*part) sweep(part);
   return EP_OK;
 }
 

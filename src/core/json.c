@@ -1,5 +1,7 @@
 #include <eigenpair/json.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 json_t *ep_json_number(double x) { return isfinite(x) ? json_real(x) : json_null(); }
 
@@ -26,6 +28,13 @@ ep_status ep_json_copy(json_t **out, const json_t *value) {
   json_decref(*out);
   *out = NULL;
   return EP_FAIL(EP_ERR_NOMEM, "no memory for a copy of JSON");
+}
+
+char *ep_json_text(const json_t *value, size_t flags) {
+  char *text = json_dumps(value, flags);
+  if (text && strlen(text) == json_dumpb(value, NULL, 0, flags)) return text;
+  free(text);
+  return NULL;
 }
 
 ep_status ep_json_parse(json_t **out, const char *text, const char *what) {

@@ -37,7 +37,7 @@ static ep_status write_all(ep_npz *file, ep_training *t, json_t *config) {
                json_object_set_new(config, "out", json_string(t->setup->files.out)) == 0 &&
                json_object_set_new(config, "history", json_string(t->setup->files.history)) == 0,
            EP_ERR_NOMEM, "no memory for the settings as JSON");
-  char *text = json_dumps(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+  char *text = ep_json_text(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings as JSON");
   ep_status st = ep_npz_add_text(file, "config", text);
   free(text);

@@ -105,7 +105,7 @@ ep_status ep_model_write(ep_npz *file, json_t *config, const ep_model *m) {
   EP_TRY(add_facts(config, m));
   for (int k = 0; k < m->terms; k++) EP_TRY(m->term[k].map->kind->write(file, config, &m->term[k]));
   if (m->offset.data) EP_TRY(ep_npz_add_matrix(file, "offset", &m->offset, false));
-  char *text = json_dumps(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+  char *text = ep_json_text(config, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings as JSON");
   const ep_status st = ep_npz_add_text(file, "config", text);
   free(text);

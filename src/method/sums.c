@@ -172,7 +172,7 @@ static bool decides(const ep_option *table, const char *name) {
 }
 
 static void value_text(char out[80], const json_t *value) {
-  char *text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
+  char *text = value ? ep_json_text(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
   snprintf(out, 80, "%.79s", text ? text : "not there");
   free(text);
 }

@@ -10,7 +10,7 @@
 #include <string.h>
 
 ep_status ep_jobs_fingerprint(char name[40], const json_t *settings) {
-  char *text = json_dumps(settings, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
+  char *text = ep_json_text(settings, JSON_SORT_KEYS | JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the settings");
   const char *build = ep_machine_build(); /* another build may have other numbers */
   const uint64_t h = ep_hash(ep_hash(EP_HASH_START, build, strlen(build)), text, strlen(text));
@@ -27,7 +27,7 @@ json_t *ep_jobs_read(const char *path) {
 }
 
 ep_status ep_jobs_write(const char *path, const json_t *job) {
-  char *text = json_dumps(job, JSON_REAL_PRECISION(17));
+  char *text = ep_json_text(job, JSON_REAL_PRECISION(17));
   EP_CHECK(text, EP_ERR_NOMEM, "no memory for the results of a job");
   const ep_status st = ep_file_write_text(path, text);
   free(text);

@@ -136,6 +136,19 @@ def test_strays_of_killed_programs_go(good, tmp_path):
     assert not held.exists()
 
 
+@pytest.mark.parametrize("args", [["compare", "--data", "moons:20", "--widths", 8, "--runs", 1, "--epochs", 1, "--outputs", 2,
+                                   "--methods", "gd,pca", "--out", "r"], ["reproduce", "optima-exact", "--quick", "--out", "r"],
+                                  ["learnability", "--data", "circle:32", "--train", 4, "--report", "r"]], ids=lambda a: a[0])
+def test_strays_of_killed_reports_go(ep, tmp_path, args):
+    """Defect 12: the same for what was being written into the folder of a report, and those within it."""
+    folders = [tmp_path / "r", tmp_path / "r/figures", *([] if "--report" in args else [tmp_path / "r/jobs"])]
+    for folder in folders:
+        folder.mkdir()
+        (folder / STRAY).write_bytes(b"half")
+    ep(*args, env=dict(os.environ, PATH="/none"))
+    assert (tmp_path / "r/report.md").exists() and not list(tmp_path.rglob(STRAY))
+
+
 def test_killed_while_writing(call, good, tmp_path):
     """Defect 12: whatever a program killed in the middle of writing leaves is gone after the next run."""
     how = dict(call("ntk", "--data", "moons:3000", "--kernel", "analytic", "--depth", 8, "--out", "K.npy"))

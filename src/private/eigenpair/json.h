@@ -12,5 +12,7 @@ ep_status ep_json_put(json_t *object, const char *name, json_t *value);
 ep_status ep_json_append(json_t *array, json_t *value);
 /* All of it, or no memory: jansson's own copies leave members out then. */
 ep_status ep_json_copy(json_t **out, const json_t *value);
+/* As text, for free, or NULL: jansson's own leaves names out when memory ends. */
+char *ep_json_text(const json_t *value, size_t flags);
 /* Text to an object, or the reason why not: `what` (a file) is not JSON, or out of memory. */
 ep_status ep_json_parse(json_t **out, const char *text, const char *what);
