@@ -268,7 +268,8 @@ static double days(int y, int m, int d) {
   y -= m <= 2;
   const int era = (y >= 0 ? y : y - 399) / 400, of_era = y - era * 400;
   const int of_year = (153 * (m + (m > 2 ? -3 : 9)) + 2) / 5 + d - 1;
-  return era * 146097.0 + (of_era * 365 + of_era / 4 - of_era / 100 + of_year) - 719468;
+  const int of_days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+  return era * 146097.0 + of_days - 719468;
 }
 
 static bool is_day(int y, int m, int d) {

@@ -46,7 +46,8 @@ PREPARE = {
     "from": [[*PART, "1/1", "--out", "p0.npz"]],
     "report": [["learnability", "--data", "circle:32", "--train", 4, "--report", "doc"]],
 }
-MOST = {"reproduce": 300, "plan": 60}  # of the long form, where one run takes longer than a moment
+MOST = {"reproduce": 300, "plan": 60}  # places of the long form, where one run takes longer than a moment
+ALL = int(os.environ.get("EP_ATTACK_MOST", "1000000"))  # and on a busy machine
 MODULES = {"own and jansson": "", "libzip": "libzip"}  # library and JSON allocate in the program itself
 LIBRARIES = [("convert", "libcrypto"), ("gd", "libcrypto")]  # SUNDIALS would not survive it: test_trust.py, defect 15
 
@@ -81,6 +82,7 @@ def agrees(value, a, b):
 
 
 def places(count, most):
+    """Which of so many allocations fail: at most about so many, evenly spread."""
     return range(1, count + 1, max(1, count // (most if LONG else 12)))
 
 
@@ -91,7 +93,7 @@ def test_failed_allocation(inputs, tally, command, module):
     (good, count, files), (twin, _, twins) = attack.attempt(0), attack.attempt(0)
     assert good.returncode == 0, good.stderr
     want, also = (settled(json.loads(d.stdout)) for d in (good, twin))
-    for n in (which := places(count, MOST.get(command, count or 1))):
+    for n in (which := places(count, min(MOST.get(command, ALL), ALL))):
         done, _, made = attack.attempt(n)
         where = f"{command}, {module}, allocation {n} of {count}: "
         if done.returncode == 0:
@@ -102,3 +104,4 @@ def test_failed_allocation(inputs, tally, command, module):
             assert done.stderr.count("\n") == 1 and "memory" in done.stderr, where + done.stderr
             assert not [f for f in made if f.endswith(".tmp")], where + "a temporary file stayed"
     tally("failed allocations", len(which))
+    tally("places in all", count)

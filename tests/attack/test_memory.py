@@ -38,6 +38,15 @@ CASES = {
     "optima": ["optima", "--data", "digits", "--samples", 200, "--starts", 3, "--out", "o.npy"],
     "dynamics": ["dynamics", "--data", "digits", "--samples", 200, "--outputs", 3, "--time", 1, "--out", "q.npy"],
     "learnability": ["learnability", "--data", "circle:512", "--train", 64, "--measure", 2, "--out", "l.json"],
+    "regress": ["regress", "--data", "digits", "--samples", 800, "--ridge", 1, "--out", "p.npy"],
+    "regress, descent": ["regress", "--data", "digits", "--samples", 400, "--method", "descent", "--width", 500, "--epochs", 2,
+                         "--out", "p.npy"],
+    "accumulate": ["accumulate", "--data", "dense.npy", "--width", 1000, "--out", "part.npz"],
+    "merge": ["merge", "part1.npz", "part2.npz", "--out", "sums.npz"],
+    "from sums": ["fit", "--from", "whole.npz", "--outputs", 8, "--out", "m.npz"],
+    "reproduce": ["reproduce", "linear-fig1", "--quick", "--out", "r"],
+    "report": ["report", "page/document.json", "--out", "again"],
+    "data made": ["data", "make", "moons:200000", "--out", "moons.npy"],
     "explore": ["explore", "--embedding", "many.npy", "--labels", "labels.npy", "--out", "map.html"],
 }
 SHORT = {"30M": ["analytic kernel", "empirical kernel", "compare", "gd, tracked", "a packed file", "a table", "infinite"],
@@ -55,6 +64,10 @@ def folder(tmp_path_factory):
     np.savez_compressed(folder / "packed.npz", X=np.zeros((4000, 4000), "f4"))
     np.savetxt(folder / "table.csv", rng.normal(size=(20000, 40)), fmt="%.5f", delimiter=",")
     np.savez(folder / "wide.npz", V=rng.normal(size=(3000, 300)).astype("f4"), W=rng.normal(size=(3000, 10)).astype("f4"), config="{}")
+    part = ["accumulate", "--data", "dense.npy", "--width", 600, "--shard"]
+    for words in ([*part, "1/2", "--out", "part1.npz"], [*part, "2/2", "--out", "part2.npz"], [*part, "1/1", "--out", "whole.npz"],
+                  ["learnability", "--data", "circle:512", "--train", 64, "--report", "page"]):
+        assert run(words, folder, environment(PATH="/none")).returncode == 0, words
     return folder
 
 
@@ -62,9 +75,10 @@ def folder(tmp_path_factory):
 def test_cap_is_kept(folder, tally, cap, case):
     """Defect 7: within the cap, or the floor, or refused with a line that says so."""
     args = [*CASES[case], "--memory", cap]
-    if case == "compare":
-        args[args.index("c")] = f"c{cap}"  # what another cap left is not taken over
-    env = environment(LD_PRELOAD=FAULTS, EP_FILE_AT=0, EP_FILE_LOG=folder / "log", OMP_NUM_THREADS=2)
+    for name in {"compare": ["c"], "reproduce": ["r"]}.get(case, []):
+        args[args.index(name)] = name + cap  # what another cap left is not taken over
+    # node is looked at below, by itself
+    env = environment(LD_PRELOAD=FAULTS, EP_FILE_AT=0, EP_FILE_LOG=folder / "log", OMP_NUM_THREADS=2, PATH="/none")
     done = run(args, folder, env, timeout=900)
     peak = 1024 * int((folder / "log").read_text().split()[1])
     assert done.returncode == 0 or (done.stderr.count("\n") == 1 and ("memory" in done.stderr)), done.stderr
