@@ -70,16 +70,16 @@ def memory(build):
 
 
 def fuzz():
-    rows, all_runs = ["| reader | runs | seconds | found |", "|---|---|---|---|"], 0
+    rows, all_runs, all_seconds, all_found = ["| reader | runs | seconds | found |", "|---|---|---|---|"], 0, 0, 0
     for log in sorted((ROOT / "build/fuzz/corpus").glob("*.log")):
         text = log.read_text(errors="replace")
-        runs = re.search(r"number_of_executed_units: *(\d+)", text)
-        seconds = re.search(r"runs in (\d+) second", text)
+        numbers = lambda pattern: [int(n) for n in re.findall(pattern, text)]
+        runs, rates = numbers(r"number_of_executed_units: *(\d+)"), numbers(r"average_exec_per_sec: *(\d+)")
+        seconds = round(sum(n / max(1, rate) for n, rate in zip(runs, rates)))
         found = len(list(log.parent.glob(f"{log.stem}-*")))
-        all_runs += int(runs.group(1)) if runs else 0
-        rows.append(f"| {log.stem} | {int(runs.group(1)):,} | {seconds.group(1) if seconds else ''} | {found} |" if runs
-                    else f"| {log.stem} | ended early | | {found} |")
-    return rows + [f"| all | {all_runs:,} | | |"]
+        all_runs, all_seconds, all_found = all_runs + sum(runs), all_seconds + seconds, all_found + found
+        rows.append(f"| {log.stem} | {sum(runs):,} | {seconds:,} | {found} |" if runs else f"| {log.stem} | ended early | | {found} |")
+    return rows + [f"| all | {all_runs:,} | {all_seconds:,} | {all_found} |"]
 
 
 def write(build):
