@@ -46,7 +46,7 @@ PREPARE = {
     "from": [[*PART, "1/1", "--out", "p0.npz"]],
     "report": [["learnability", "--data", "circle:32", "--train", 4, "--report", "doc"]],
 }
-MOST = {"reproduce": 300, "plan": 60}  # places of the long form, where one run takes longer than a moment
+MOST = {"reproduce": 100, "optima": 300, "plan": 30}  # places of the long form, where a run takes long or they are many
 ALL = int(os.environ.get("EP_ATTACK_MOST", "1000000"))  # and on a busy machine
 MODULES = {"own and jansson": "", "libzip": "libzip"}  # library and JSON allocate in the program itself
 LIBRARIES = [("convert", "libcrypto"), ("gd", "libcrypto")]  # SUNDIALS would not survive it: test_trust.py, defect 15

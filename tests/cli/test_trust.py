@@ -565,8 +565,8 @@ BIG = 150_000_000  # bytes once unpacked: a second or more to read, so that ther
 
 
 def big_csv(path, header=b""):
-    """Numbers as text, with a header (a table, cells first) or without (a matrix)."""
-    rows = b"".join(b"%d.%d,-0.25,1e-3,%d,0.5,7.125,-3,0.0625\n" % (i % 97, i % 89, i % 13) for i in range(2000))
+    """Numbers as text, of the kind that takes longest to read, with a header (a table, cells first) or without (a matrix)."""
+    rows = b"".join(b"%d.12345678901234567890123e-30," * 7 % (7 * (i,)) + b"1\n" for i in range(2000))
     path.write_bytes(header + rows * (BIG // len(rows)))
 
 
