@@ -2,11 +2,14 @@
 #include "check.h"
 #include "core/mem.h"
 #include "data/cells.h"
+#include "data/parse.h"
 #include "data/table.h"
+#include "in_run.h"
 
 #include <eigenpair/augment.h>
 #include <eigenpair/random.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static ep_cells cells_of(const char *text) {
@@ -244,14 +247,96 @@ static void jitter_in_deviations(void **state) {
   ep_mat_free(&X), ep_mat_free(&out), ep_mat_free(&large), ep_mat_free(&big);
 }
 
+/* ---- stops */
+
+typedef struct {
+  int left; /* looks until it is asked to stop */
+  volatile int stop;
+} patience;
+
+static void wait_and_stop(void *user, const char *what, double done, double total) {
+  patience *p = user;
+  (void)what;
+  assert_true(done >= 0 && done <= total);
+  if (--p->left == 0) p->stop = 1;
+}
+
+static ep_status read_matrix(const char *text) {
+  ep_array a;
+  const ep_status st = ep_parse_csv(&a, (const unsigned char *)text, strlen(text), "t.csv");
+  if (!st) ep_array_free(&a);
+  return st;
+}
+
+static ep_status read_cells(const char *text) {
+  ep_cells c;
+  const ep_status st = ep_cells_parse(&c, (const unsigned char *)text, strlen(text), "t.csv");
+  if (!st) ep_cells_free(&c);
+  return st;
+}
+
+static ep_status read_table(const char *text) {
+  static ep_data_config config;
+  ep_table t;
+  ep_options_default(ep_data_options, &config);
+  strcpy(config.label_column, "y");
+  const ep_status st = ep_parse_table(&t, (const unsigned char *)text, strlen(text), "t.csv",
+                                      &config, EP_SINGLE, NULL);
+  if (!st) ep_table_free(&t);
+  return st;
+}
+
+/* how often reading a text looks whether to stop; asked at any of these it stops, and gives its memory back */
+static int looks(ep_status (*read)(const char *), const char *text) {
+  for (int k = 1;; k++) {
+    patience p = {k, 0};
+    ep_run *run;
+    CHECK_OK(ep_run_new(&run, NULL));
+    ep_run_set_hooks(run, &(ep_run_hooks){.progress = wait_and_stop, .user = &p, .stop = &p.stop});
+    const ep_run_scope scope = ep_run_enter(run);
+    const size_t before = ep_mem_current();
+    const ep_status st = read(text);
+    assert_int_equal(ep_mem_current(), before);
+    leave(&scope);
+    if (!p.stop) {
+      CHECK_OK(st);
+      return k - 1;
+    }
+    CHECK_STATUS(st, EP_ERR_INTERRUPTED);
+  }
+}
+
+static char *repeated(const char *head, const char *row, size_t times) {
+  const size_t n = strlen(row), first = strlen(head);
+  char *text = malloc(first + n * times + 1);
+  assert_non_null(text);
+  memcpy(text, head, first);
+  for (size_t i = 0; i < times; i++) memcpy(text + first + i * n, row, n);
+  text[first + n * times] = '\0';
+  return text;
+}
+
+/* Defect 7: reading a large text or table stops when it is asked to, in every loop over it */
+static void reading_stops(void **state) {
+  (void)state;
+  char *text = repeated("", "1,2\n", (9 << 20) / 4), *small = repeated("", "1,2\n", 10);
+  char *table = repeated("n,t,y\n", "1,a,u\n2,b,v\n", 1500);
+  assert_int_equal(looks(read_matrix, text), 4); /* every 4 MB: rows are counted, then read */
+  assert_int_equal(looks(read_cells, text), 4);  /* measured, then cut */
+  assert_int_equal(looks(read_matrix, small), 0);
+  /* every 1,024 of 3,000 rows: n is looked at, summed, squared; t looked at; gaps; labels; n and t written */
+  assert_int_equal(looks(read_table, table), 2 * (3 + 1 + 1 + 1 + 2));
+  free(text);
+  free(small);
+  free(table);
+}
+
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(cells_are_cut),
-                                     cmocka_unit_test(columns_have_names),
-                                     cmocka_unit_test(numbers_and_dates),
-                                     cmocka_unit_test(memory_may_fail),
-                                     cmocka_unit_test(corruption_takes_columns),
-                                     cmocka_unit_test(noise_in_spreads),
-                                     cmocka_unit_test(masks_are_stretches),
-                                     cmocka_unit_test(jitter_in_deviations)};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(reading_stops),       cmocka_unit_test(cells_are_cut),
+      cmocka_unit_test(columns_have_names),  cmocka_unit_test(numbers_and_dates),
+      cmocka_unit_test(memory_may_fail),     cmocka_unit_test(corruption_takes_columns),
+      cmocka_unit_test(noise_in_spreads),    cmocka_unit_test(masks_are_stretches),
+      cmocka_unit_test(jitter_in_deviations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
