@@ -1,6 +1,6 @@
 """A model elsewhere: as a list of plain operations, and from these as NumPy source, as ONNX, as a PyTorch module.
 
-What can go: networks, patches. What cannot: models that are a kernel's (kernel, infinite) or a linearised network's."""
+What can go: networks, patches, stacks. What cannot: models that are a kernel's (kernel, infinite) or a linearised network's."""
 from __future__ import annotations
 
 import base64
@@ -14,13 +14,19 @@ from eigenpair._model import Model
 
 
 class Step(NamedTuple):
-    """unit: x / |x|; matmul: x @ A; add: x + a; phi: an activation; patches: (n, c h w) -> (n, places, K) responses; cells:
-    (n, places, K) -> (n, cells K) means over the cells of a grid."""
+    """Rows are (n, k), or (n, places, k) between `windows` and `cells`.
+
+    unit: x / |x|, 0 stays; psi: x / (|x| + number); matmul: x @ A; add: x + a; phi: an activation; contrast: (x - mean) /
+    sqrt(variance + number); sides: x and -x beside each other; windows: (n, c h w) -> (n, places, c p p); cells: means over
+    the cells of a grid, (n, places, K) -> (n, cells K), or (n, K cells) by the name of `channels`; beside: what each of
+    `parts` makes of x, side by side."""
 
     kind: str
     arrays: dict[str, np.ndarray] = {}
     name: str = ""
     number: float = 0.0
+    shape: tuple[int, ...] = ()
+    parts: tuple[Any, ...] = ()
 
 
 def _activation(text: str) -> Step:
@@ -48,22 +54,30 @@ def _scales(config: dict[str, Any], widths: list[int], inputs: int) -> tuple[lis
     return s, [math.sqrt(b) if b > 0 else 1.0] * depth + [math.sqrt(last) if last > 0 else 1.0]
 
 
+def _last(W: np.ndarray, scale: float, config: dict[str, Any]) -> list[Step]:
+    """Features h -> W'psi: psi = s h, or s h / (s |h| + delta) where outputs are normalised."""
+    if not (config.get("normalise") and config.get("cosine")):
+        return [Step("matmul", {"A": np.ascontiguousarray(W * W.dtype.type(scale))})]
+    return [Step("psi", number=float(config.get("delta", 0.01)) / scale), Step("matmul", {"A": W})]
+
+
 def _network(arrays: dict[str, np.ndarray], config: dict[str, Any]) -> list[Step]:
     single = "V" in arrays
     depth = 1 if single else sum(n[0] == "V" for n in arrays)
     V = [arrays["V" if single else f"V{i + 1}"] for i in range(depth)]
-    b = [arrays.get("b" if single else f"b{i + 1}") for i in range(depth)] + [arrays.get("c")]
+    b = [arrays.get("b" if single else f"b{i + 1}") for i in range(depth)]
     s, t = _scales(config, [len(v) for v in V], V[0].shape[1])
-    phi = _activations(config, depth)
     steps: list[Step] = []
-    for i, A in enumerate([*(v.T for v in V), arrays["W"]]):
-        steps.append(Step("matmul", {"A": np.ascontiguousarray(A * A.dtype.type(s[i]))}))
-        bias = b[i]
-        if bias is not None:
-            steps.append(Step("add", {"a": (bias.reshape(-1) * bias.dtype.type(t[i]))}))
-        if i < depth:
-            steps.append(_activation(phi[i]))
-    return steps
+    for i, phi in enumerate(_activations(config, depth)):
+        steps.append(Step("matmul", {"A": np.ascontiguousarray(V[i].T * V[i].dtype.type(s[i]))}))
+        steps += _added(b[i], t[i])
+        steps.append(_activation(phi))
+    steps += _last(arrays["W"], s[-1], config)
+    return steps if steps[-2].kind == "psi" else steps + _added(arrays.get("c"), t[-1])
+
+
+def _added(bias: Any, scale: float) -> list[Step]:
+    return [] if bias is None else [Step("add", {"a": bias.reshape(-1) * bias.dtype.type(scale)})]
 
 
 def _cells(places: tuple[int, int], grid: int, dtype: Any) -> np.ndarray:
@@ -82,11 +96,47 @@ def _patches(arrays: dict[str, np.ndarray], config: dict[str, Any]) -> list[Step
     c, h, w = config["image_shape"]
     p, g = config["patch_size"], config["patch_grid"]
     F, theta, W = arrays["F"], arrays["theta"], arrays["W"]
-    shape = np.array([c, h, w, p], np.int64)
-    return [Step("patches", {"F": F.reshape(len(F), c, p, p), "theta": theta.reshape(-1), "shape": shape}),
-            Step("phi", name="relu"),
-            Step("cells", {"P": _cells((h - p + 1, w - p + 1), g, F.dtype)}),
-            Step("matmul", {"A": W * W.dtype.type(1 / math.sqrt(len(W)))})]
+    return [Step("windows", shape=(c, h, w, p)), Step("matmul", {"A": np.ascontiguousarray(F.T)}), *_added(theta, -1),
+            Step("phi", name="relu"), Step("cells", {"P": _cells((h - p + 1, w - p + 1), g, F.dtype)}),
+            *_last(W, 1 / math.sqrt(len(W)), config)]
+
+
+def _coder(arrays: dict[str, np.ndarray], number: int, words: list[str], shape: tuple[int, ...],
+           level: tuple[float, float]) -> tuple[list[Step], tuple[int, ...]]:
+    """A layer of whitened patches (coder_real.c) and the shape of what comes out."""
+    mean, zca, F = (arrays[f"{name}{number}"] for name in ("mean", "zca", "F"))
+    c, h, w = shape
+    p = int(words[0].split("x")[1])
+    g = int(next((word[5:] for word in words if word.startswith("pool=")), "3"))
+    steps = [Step("windows", shape=(c, h, w, p)), Step("contrast", number=level[0]), *_added(mean, -1),
+             Step("matmul", {"A": zca}), Step("unit"), Step("matmul", {"A": np.ascontiguousarray(F.T)})]
+    codes = len(F) if "one" in words else 2 * len(F)
+    if codes > len(F):
+        steps.append(Step("sides"))
+    steps += [*_added(np.full(codes, level[1], F.dtype), -1), Step("phi", name="relu")]
+    if f"E{number}" in arrays:
+        steps += [Step("matmul", {"A": arrays[f"E{number}"]}), *_added(arrays[f"shift{number}"], -1), Step("unit")]
+        codes = arrays[f"E{number}"].shape[1]
+    steps.append(Step("cells", {"P": _cells((h - p + 1, w - p + 1), g, F.dtype)}, name="channels"))
+    return steps, (codes, g, g)
+
+
+def _stack(arrays: dict[str, np.ndarray], config: dict[str, Any]) -> list[Step]:
+    """stack:A/B+C: layers one behind the other, such rows side by side."""
+    number, scales = 0, []
+    for scale in str(config["stack"]).partition(":")[2].split("+"):
+        steps: list[Step] = []
+        shape = tuple(config["image_shape"])
+        for layer in scale.split("/"):
+            more, shape = _coder(arrays, number + 1, layer.split(","), shape, config["stack_levels"][number])
+            steps += more
+            number += 1
+        scales.append(tuple(steps))
+    features = list(scales[0]) if len(scales) == 1 else [Step("beside", parts=tuple(scales))]
+    return [*features, *_last(arrays["W"], 1 / math.sqrt(len(arrays["W"])), config)]
+
+
+MAPS = {"network": _network, "patches": _patches, "stack": _stack}
 
 
 def steps_of(model: Any) -> list[Step]:
@@ -98,14 +148,9 @@ def steps_of(model: Any) -> list[Step]:
     import json
     config = json.loads(arrays.pop("config").item()) if "config" in arrays else {}
     terms = config.get("terms", ["network"])
-    if config.get("normalise"):
-        raise NotImplementedError("a model whose outputs are normalised is not exported")
-    if terms == ["network"]:
-        steps = _network(arrays, config)
-    elif terms == ["patches"]:
-        steps = _patches(arrays, config)
-    else:
-        raise NotImplementedError(f"models of terms {', '.join(terms)} are not exported: networks and patches are")
+    if len(terms) != 1 or terms[0] not in MAPS:
+        raise NotImplementedError(f"models of terms {', '.join(terms)} are not exported: networks, patches and stacks are")
+    steps = MAPS[terms[0]](arrays, config)
     if model.unit:
         steps.insert(0, Step("unit"))
     if "offset" in arrays:
@@ -121,22 +166,51 @@ NUMPY_PHI = {"relu": "np.maximum(x, 0)", "leaky": "np.where(x > 0, x, {p!r} * x)
              "csoftplus": "2 * (np.logaddexp(0, x) - np.log(2))"}
 
 
-def _numpy_line(step: Step, i: int) -> list[str]:
-    if step.kind == "unit":
-        return ["length = np.sqrt((x * x).sum(1, keepdims=True))", "x = x / np.where(length > 0, length, 1)"]
-    if step.kind == "matmul":
-        return [f"x = x @ A{i}"]
-    if step.kind == "add":
-        return [f"x = x + a{i}"]
-    if step.kind == "phi":
-        return ["x = " + NUMPY_PHI[step.name].format(p=step.number)]
-    if step.kind == "patches":
-        c, h, w, p = step.arrays["shape"].tolist()
-        return [f"x = x.reshape(len(x), {c}, {h}, {w})",
-                f"x = np.lib.stride_tricks.sliding_window_view(x, ({p}, {p}), axis=(2, 3))",
-                f"x = np.einsum('nchwab,kcab->nhwk', x, F{i}, optimize=True) - theta{i}",
-                "x = x.reshape(len(x), -1, x.shape[-1])"]
-    return [f"x = (P{i} @ x).reshape(len(x), -1)"]
+class _Source:
+    """Constants and lines of a function, one behind the other."""
+
+    def __init__(self) -> None:
+        self.constants: list[str] = []
+        self.lines: list[str] = []
+
+    def constant(self, a: np.ndarray) -> str:
+        name = f"A{len(self.constants)}"
+        text = base64.b64encode(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes()).decode()
+        self.constants.append(f"{name} = array({text!r}, {a.shape}, {'<' + a.dtype.str[1:]!r})")
+        return name
+
+    def of(self, step: Step) -> list[str]:
+        """The lines that do it."""
+        a = step.arrays
+        if step.kind == "unit":
+            return ["length = np.sqrt((x * x).sum(-1, keepdims=True))", "x = x / np.where(length > 0, length, 1)"]
+        if step.kind == "psi":
+            return [f"x = x / (np.sqrt((x * x).sum(-1, keepdims=True)) + {step.number!r})"]
+        if step.kind == "matmul":
+            return [f"x = x @ {self.constant(a['A'])}"]
+        if step.kind == "add":
+            return [f"x = x + {self.constant(a['a'])}"]
+        if step.kind == "phi":
+            return ["x = " + NUMPY_PHI[step.name].format(p=step.number)]
+        if step.kind == "contrast":
+            return ["x = x - x.mean(-1, keepdims=True)",
+                    f"x = x / np.sqrt((x * x).mean(-1, keepdims=True) + {step.number!r})"]
+        if step.kind == "sides":
+            return ["x = np.concatenate([x, -x], axis=-1)"]
+        if step.kind == "windows":
+            c, h, w, p = step.shape
+            return [f"x = np.lib.stride_tricks.sliding_window_view(x.reshape(-1, {c}, {h}, {w}), ({p}, {p}), axis=(2, 3))",
+                    f"x = x.transpose(0, 2, 3, 1, 4, 5).reshape(-1, {(h - p + 1) * (w - p + 1)}, {c * p * p})"]
+        if step.kind == "cells":
+            turned = ".transpose(0, 2, 1)" if step.name == "channels" else ""
+            return [f"x = ({self.constant(a['P'])} @ x){turned}.reshape(len(x), -1)"]
+        return self.beside(step)
+
+    def beside(self, step: Step) -> list[str]:
+        out = ["image, parts = x, []"]
+        for part in step.parts:
+            out += ["x = image", *(line for one in part for line in self.of(one)), "parts.append(x)"]
+        return [*out, "x = np.concatenate(parts, axis=1)"]
 
 
 def to_numpy_source(model: Any) -> str:
@@ -144,7 +218,7 @@ def to_numpy_source(model: Any) -> str:
 
     Parameters
     ----------
-    model : a Model or a fitted estimator: a network or patches
+    model : a Model or a fitted estimator: a network, patches or a stack
 
     Returns
     -------
@@ -168,15 +242,11 @@ def to_numpy_source(model: Any) -> str:
              "    return np.frombuffer(base64.b64decode(text), kind).reshape(shape)", "", ""]
     if any(s.name in ("erf", "gelu") for s in steps):
         lines += ["erf = np.vectorize(__import__('math').erf, otypes=[float])", ""]
-    body: list[str] = []
-    for i, step in enumerate(steps):
-        for name, a in step.arrays.items():
-            if name != "shape":
-                text = base64.b64encode(np.ascontiguousarray(a).astype(a.dtype.newbyteorder("<")).tobytes()).decode()
-                lines.append(f"{name}{i} = array({text!r}, {a.shape}, {'<' + a.dtype.str[1:]!r})")
-        body += _numpy_line(step, i)
-    lines += ["", "", "def embed(X):", f"    x = np.asarray(X, dtype=np.{dtype.name}).reshape(len(X), -1)",
-              *("    " + line for line in body), f"    return np.asarray(x, dtype=np.{dtype.name})", ""]
+    source = _Source()
+    for step in steps:
+        source.lines += source.of(step)
+    lines += [*source.constants, "", "", "def embed(X):", f"    x = np.asarray(X, dtype=np.{dtype.name}).reshape(len(X), -1)",
+              *("    " + line for line in source.lines), f"    return np.asarray(x, dtype=np.{dtype.name})", ""]
     return "\n".join(lines)
 
 
@@ -281,34 +351,67 @@ def _onnx_phi(g: _Graph, step: Step) -> None:
             g.add("Mul", start)
 
 
+def _onnx_length(g: _Graph, axis: int = -1) -> tuple[str, str]:
+    """-> x and |x|"""
+    start = g.last
+    g.add("Mul", start)
+    g.add("ReduceSum", g.constant(np.array([axis], np.int64)), keepdims=1)
+    return start, g.add("Sqrt")
+
+
 def _onnx_step(g: _Graph, step: Step) -> None:
     a = step.arrays
     if step.kind == "unit":
-        start = g.last
-        g.add("Mul", start)
-        g.add("ReduceSum", g.constant(np.array([1], np.int64)), keepdims=1)
-        length = g.add("Sqrt")
+        start, length = _onnx_length(g)
         zero = g.add("Equal", g.number(0.0), of=length)
-        g.nodes.append(_node("Where", [zero, g.number(1.0), length], f"{length}w"))
-        g.add("Div", f"{length}w", of=start)
+        g.add("Div", g.add("Where", g.number(1.0), length, of=zero), of=start)
+    elif step.kind == "psi":
+        start, _ = _onnx_length(g)
+        g.add("Div", g.add("Add", g.number(step.number)), of=start)
     elif step.kind == "matmul":
         g.add("MatMul", g.constant(a["A"]))
     elif step.kind == "add":
         g.add("Add", g.constant(a["a"]))
     elif step.kind == "phi":
         _onnx_phi(g, step)
-    elif step.kind == "patches":
-        c, h, w, p = a["shape"].tolist()
-        K = len(a["F"])
+    elif step.kind == "contrast":
+        _onnx_contrast(g, step.number)
+    elif step.kind == "sides":
+        start = g.last
+        g.add("Concat", g.add("Neg"), of=start, axis=-1)
+    elif step.kind == "windows":
+        c, h, w, p = step.shape
+        every = np.eye(c * p * p, dtype=g.dtype).reshape(-1, c, p, p)  # a window is the responses of one filter a pixel
         g.add("Reshape", g.constant(np.array([-1, c, h, w], np.int64)))
-        g.add("Conv", g.constant(a["F"]), g.constant(-a["theta"]), kernel_shape=[p, p])
-        g.add("Reshape", g.constant(np.array([-1, K, (h - p + 1) * (w - p + 1)], np.int64)))
+        g.add("Conv", g.constant(every), kernel_shape=[p, p])
+        g.add("Reshape", g.constant(np.array([-1, c * p * p, (h - p + 1) * (w - p + 1)], np.int64)))
         g.add("Transpose", perm=[0, 2, 1])
-    else:
-        cells = g.constant(a["P"])
-        g.nodes.append(_node("MatMul", [cells, g.last], f"t{len(g.nodes)}"))
-        g.last = f"t{len(g.nodes) - 1}"
+    elif step.kind == "cells":
+        g.add("MatMul", g.last, of=g.constant(a["P"]))
+        if step.name == "channels":
+            g.add("Transpose", perm=[0, 2, 1])
         g.add("Flatten", axis=1)
+    else:
+        _onnx_beside(g, step)
+
+
+def _onnx_contrast(g: _Graph, floor: float) -> None:
+    x = g.last
+    start = g.add("Sub", g.add("ReduceMean", axes=[-1], keepdims=1), of=x)
+    g.add("Mul", start)
+    g.add("ReduceMean", axes=[-1], keepdims=1)
+    g.add("Add", g.number(floor))
+    g.add("Div", g.add("Sqrt"), of=start)
+
+
+def _onnx_beside(g: _Graph, step: Step) -> None:
+    image, ends = g.last, []
+    for part in step.parts:
+        g.last = image
+        for one in part:
+            _onnx_step(g, one)
+        ends.append(g.last)
+    g.add("Concat", *ends[1:], of=ends[0], axis=1)
 
 
 def to_onnx(model: Any, path: Any) -> None:
@@ -316,7 +419,7 @@ def to_onnx(model: Any, path: Any) -> None:
 
     Parameters
     ----------
-    model : a Model or a fitted estimator: a network or patches
+    model : a Model or a fitted estimator: a network, patches or a stack
     path : of the file
 
     Examples

@@ -90,7 +90,7 @@ def to_torch(model: Any) -> Any:
 
     Parameters
     ----------
-    model : a Model or a fitted estimator: a network or patches
+    model : a Model or a fitted estimator: a network, patches or a stack
 
     Returns
     -------
@@ -98,8 +98,11 @@ def to_torch(model: Any) -> Any:
     """
     import torch
 
+    return torch.nn.Sequential(torch.nn.Flatten(), *_layers(torch, steps_of(model)))
+
+
+def _layers(torch: Any, steps: Any) -> list[Any]:
     layers: list[Any] = []
-    steps = steps_of(model)
     i = 0
     while i < len(steps):
         step = steps[i]
@@ -110,7 +113,7 @@ def to_torch(model: Any) -> Any:
         else:
             layers.append(_layer(torch, step))
         i += 1
-    return torch.nn.Sequential(torch.nn.Flatten(), *layers)
+    return layers
 
 
 def _tensor(torch: Any, a: np.ndarray) -> Any:
@@ -137,6 +140,7 @@ def _layer(torch: Any, step: Step) -> Any:
             super().__init__()
             for name, a in step.arrays.items():
                 self.register_buffer(name, _tensor(torch, a), persistent=True)
+            self.parts = nn.ModuleList(nn.Sequential(*_layers(torch, part)) for part in step.parts)
 
         def forward(self, x: Any) -> Any:
             return _apply(torch, self, step, x)
@@ -149,16 +153,25 @@ def _layer(torch: Any, step: Step) -> Any:
 
 def _apply(torch: Any, layer: Any, step: Step, x: Any) -> Any:
     if step.kind == "unit":
-        length = x.norm(dim=1, keepdim=True)
+        length = x.norm(dim=-1, keepdim=True)
         return x / torch.where(length > 0, length, torch.ones_like(length))
+    if step.kind == "psi":
+        return x / (x.norm(dim=-1, keepdim=True) + step.number)
     if step.kind == "add":
         return x + layer.a
-    if step.kind == "patches":
-        c, h, w, _ = step.arrays["shape"].tolist()
-        y = torch.nn.functional.conv2d(x.reshape(len(x), c, h, w), layer.F, -layer.theta)
-        return y.flatten(2).transpose(1, 2)
+    if step.kind == "contrast":
+        x = x - x.mean(-1, keepdim=True)
+        return x / ((x * x).mean(-1, keepdim=True) + step.number).sqrt()
+    if step.kind == "sides":
+        return torch.cat([x, -x], -1)
+    if step.kind == "windows":
+        c, h, w, p = step.shape
+        return torch.nn.functional.unfold(x.reshape(len(x), c, h, w), p).transpose(1, 2)
     if step.kind == "cells":
-        return (layer.P @ x).flatten(1)
+        y = layer.P @ x
+        return (y.transpose(1, 2) if step.name == "channels" else y).flatten(1)
+    if step.kind == "beside":
+        return torch.cat([part(x) for part in layer.parts], 1)
     return {"erf": torch.erf, "sin": torch.sin, "cos": torch.cos, "exp": torch.exp,
             "monomial": lambda a: a**step.number,
             "csoftplus": lambda a: 2 * (torch.nn.functional.softplus(a) - math.log(2))}[step.name](x)

@@ -41,7 +41,7 @@ def test_document_names_what_is_there():
     assert {n for n in ep.__all__ if n not in ("__version__", "Model")} <= named
 
 
-@pytest.mark.parametrize("tool, arguments", [("mypy", ["--python-version", "3.9"]), ("ruff", ["check"])])
+@pytest.mark.parametrize("tool, arguments", [("mypy", []), ("ruff", ["check"])])
 def test_tools(tool, arguments):
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")

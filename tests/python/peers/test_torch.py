@@ -2,6 +2,7 @@
 import eigenpair as ep
 import numpy as np
 import pytest
+from conftest import EXPORTED, exported
 
 torch = pytest.importorskip("torch")
 nn = torch.nn
@@ -57,23 +58,9 @@ def test_unknown_layers(module):
         ep.from_torch(module)
 
 
-def models():
-    rng = np.random.default_rng(1)
-    X = rng.normal(size=(60, 12))
-    for phi in ("relu", "leaky:0.2", "tanh", "sigmoid", "erf", "linear", "gelu", "sin", "cos", "monomial:3", "exp", "csoftplus"):
-        yield phi, ep.Contrastive(method="pca", n_components=3, width=20, activation=phi).fit(X), X
-    yield "deep", ep.Contrastive(width=16, depth=3, epochs=2, n_components=3, input_scale=True).fit(X), X
-    yield "single", ep.Contrastive(width=16, epochs=2, n_components=3).fit(X.astype(np.float32)), X.astype(np.float32)
-    yield "whitened", ep.Contrastive(method="whitened", width=30, n_components=3, scale="unit").fit(X), X
-    images = rng.uniform(size=(50, 64))
-    patches = ep.Contrastive(method="whitened", features="patches:12,3,2", n_components=3, image_shape=(8, 8))
-    yield "patches", patches.fit(images), images
-    yield "single patches", patches.fit(images.astype(np.float32)), images.astype(np.float32)
-
-
 def test_to_torch():
     seen = 0
-    for name, model, X in models():
+    for name, model, X in exported():
         with torch.no_grad():
             found = ep.to_torch(model)(torch.from_numpy(X)).numpy()
         expected = model.transform(X)
@@ -81,11 +68,11 @@ def test_to_torch():
         tolerance = 2e-5 if X.dtype == np.float32 else 1e-10
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(), err_msg=name)
         seen += 1
-    assert seen == 16
+    assert seen == EXPORTED
 
 
 def test_to_torch_has_gradients():
-    _, model, X = next(models())
+    _, model, X = next(exported())
     module = ep.to_torch(model)
     module(torch.from_numpy(X)).sum().backward()
     assert all(p.grad is not None for p in module.parameters()) and len(list(module.parameters())) == 2
@@ -100,7 +87,7 @@ def test_tensors_are_arrays():
 def test_onnx(tmp_path):
     runtime = pytest.importorskip("onnxruntime")
     seen = 0
-    for name, model, X in models():
+    for name, model, X in exported():
         path = tmp_path / "model.onnx"
         ep.to_onnx(model, path)
         try:
@@ -117,7 +104,7 @@ def test_onnx(tmp_path):
         found = session.run(None, {"x": X})[0]
         np.testing.assert_allclose(found, expected, rtol=tolerance, atol=tolerance * np.abs(expected).max(), err_msg=name)
         seen += 1
-    assert seen == 16
+    assert seen == EXPORTED
 
 
 @pytest.mark.parametrize("order", [("torch", "eigenpair"), ("eigenpair", "torch")])
