@@ -1,6 +1,5 @@
 """Arrays in and out; what is no array, or a bad one; the process around them."""
 import os
-import signal
 import subprocess
 import sys
 import threading

@@ -9,6 +9,7 @@ import pytest
 from conftest import EXPORTED, exported
 from eigenpair import _export
 
+
 def test_numpy_source():
     seen = 0
     for name, model, x in exported():
