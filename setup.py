@@ -40,6 +40,16 @@ class build_with_library(build_ext):
         package.mkdir(parents=True, exist_ok=True)
         shutil.copyfile((built / "libeigenpair.so.0").resolve(), package / "libeigenpair.so.0")
         shutil.copy2(built / "eigenpair", package / "program")
+        write_parameters(package)
+
+
+def write_parameters(package):
+    """_parameters.pyi: types of the estimator's parameters, from the tables of the library that was just built."""
+    code = "from eigenpair import _estimator, _options; print(_options.stub(_estimator.TABLE, 'Parameters'), end='')"
+    paths = [str(package.parent), *filter(None, [os.environ.get("PYTHONPATH")])]
+    text = subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.PIPE, text=True, cwd=package.parent,
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)}).stdout
+    (package / "_parameters.pyi").write_text(text)
 
 
 def version():

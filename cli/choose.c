@@ -1,38 +1,9 @@
-/* fit without --method: a closed form from data and pairs; training where its options are given. */
+/* fit without --method: what stands on the command line, for the library to choose by. */
 #include "commands.h"
 
 #include <string.h>
 
-static const char *option_name(int i) {
-  const char *name = i == 0 ? "auto" : ep_method_name(i - 1);
-  return name;
-}
-
-const ep_option *fit_method_options(void) {
-  static ep_option table[64];
-  int n = 0;
-  for (; ep_fit_options[n].name && n < 63; n++) {
-    table[n] = ep_fit_options[n];
-    if (strcmp(table[n].name, "method") != 0) continue;
-    table[n].def = "auto";
-    table[n].names = option_name;
-    table[n].help = "how the model is made; auto: a closed form, or gd where training is spoken of";
-  }
-  return table;
-}
-
-/* ---- what options speak of */
-
-/* training and nothing else */
-static const char *const training[] = {
-    "epochs",   "rate",        "batch",      "loss",         "temperature",    "history", "track",
-    "patience", "track_every", "tolerance",  "track_points", "checkpoint",     "every",   "weights",
-    "alpha",    "rows",        "integrator", "frozen",       "flow_tolerance", NULL};
-/* a network, which 0.1 trained unless a method was named */
-static const char *const network[] = {"width", "depth",      "activation",  "init",
-                                      "delta", "similarity", "input_scale", NULL};
-static const char *const closed[] = {"features", "filters", "landmarks", "ridge",
-                                     "power",    "path",    NULL};
+enum { GIVEN = 256 };
 
 bool args_has(int argc, char **argv, const char *option) {
   char flag[70] = "--";
@@ -43,46 +14,27 @@ bool args_has(int argc, char **argv, const char *option) {
   return false;
 }
 
-static const char *first_given(const char *const list[], int argc, char **argv) {
-  for (int i = 0; list[i]; i++)
-    if (args_has(argc, argv, list[i])) return list[i];
-  return NULL;
-}
-
-/* --pairs that have negatives: triplet, all, P+Q with Q > 0 */
-static bool has_negatives(const ep_pair_config *p) {
-  const char *plus = strchr(p->pairs, '+');
-  return p->negatives[0] || strcmp(p->pairs, "triplet") == 0 || strcmp(p->pairs, "all") == 0 ||
-         (plus && plus[1] != '0');
+/* the options of a fit that stand on the command line */
+static void list_given(const char *given[GIVEN], ep_setup *s, int argc, char **argv) {
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  int n = 0;
+  ep_setup_groups(groups, s);
+  for (int g = 0; groups[g].table; g++)
+    for (const ep_option *o = groups[g].table; o->name && n < GIVEN - 1; o++)
+      if (args_has(argc, argv, o->name)) given[n++] = o->name;
+  given[n] = NULL;
 }
 
 void choose_method(ep_setup *s, char why[200], int argc, char **argv) {
-  char flag[64];
-  why[0] = '\0';
-  if (strcmp(s->fit.method, "auto") != 0) return;
-  const char *trains = first_given(training, argc, argv);
-  const char *of_closed = first_given(closed, argc, argv);
-  if (!trains && !of_closed) trains = first_given(network, argc, argv);
-  if (trains) {
-    ep_options_flag(flag, trains);
-    strcpy(s->fit.method, "gd");
-    snprintf(why, 200, "gd, since --%s is given; without training: --method whitened", flag);
-  } else if (has_negatives(&s->pair)) {
-    strcpy(s->fit.method, "infinite");
-    snprintf(why, 200,
-             "infinite: a closed form that uses the negatives; --method gd trains a network");
-  } else {
-    strcpy(s->fit.method, "whitened");
-    if (!s->pair.views && !s->pair.pairs[0] && !s->pair.anchors[0]) s->pair.views = 4;
-    snprintf(why, 200, "whitened: a closed form for positives; --method gd trains a network");
-  }
+  const char *given[GIVEN];
+  list_given(given, s, argc, argv);
+  ep_fit_choose(s, why, given, s->pair.anchors[0], s->pair.negatives[0]);
 }
 
 bool choose_features(ep_setup *s, const ep_points *points, int argc, char **argv) {
-  const bool patches = strcmp(s->fit.method, "whitened") == 0 && points->shape.height >= 12 &&
-                       points->shape.width >= 12 && !args_has(argc, argv, "features");
-  if (patches) strcpy(s->feature.features, "patches");
-  return patches;
+  const char *given[GIVEN];
+  list_given(given, s, argc, argv);
+  return ep_fit_choose_features(s, points, given);
 }
 
 /* ---- options that were given for nothing */

@@ -17,7 +17,7 @@ static void groups_of(ep_option_group groups[GROUPS], ep_setup *setup, fit_confi
                       cli_config *cli) {
   ep_setup_groups(groups, setup);
   for (int i = 0; groups[i].table; i++)
-    if (groups[i].table == ep_fit_options) groups[i].table = fit_method_options();
+    if (groups[i].table == ep_fit_options) groups[i].table = ep_fit_auto_options;
   groups[EP_SETUP_GROUPS] = (ep_option_group){"Explanation", fit_options, own};
   groups[EP_SETUP_GROUPS + 1] = (ep_option_group){"Output", cli_options, cli};
   groups[EP_SETUP_GROUPS + 2] = (ep_option_group){0};

@@ -63,8 +63,7 @@ ep_status data_fetch(const char *name, bool json, bool yes);
 
 /* ---- choose.c: fit without --method */
 
-const ep_option *fit_method_options(void); /* ep_fit_options with method auto */
-/* Method auto becomes one, and --views what it likes; why[0] is 0 where the user chose. */
+/* ep_fit_choose by the command line */
 void choose_method(ep_setup *setup, char why[200], int argc, char **argv);
 bool choose_features(ep_setup *setup, const ep_points *points, int argc, char **argv);
 /* Notes on options that mean nothing to the method, and on a loss that rose or did not move. */

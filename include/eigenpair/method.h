@@ -14,8 +14,10 @@ EP_BEGIN
 const char *ep_method_name(int i);            /* NULL past the last */
 bool ep_method_takes_views(const char *name); /* its pairs are positives unless --pairs is given */
 
-#define EP_FIT_OPTIONS(X, S)                                                                   \
-  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made")                      \
+#define EP_FIT_OPTIONS(X, S)                                              \
+  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made") \
+  EP_FIT_OTHER_OPTIONS(X, S)
+#define EP_FIT_OTHER_OPTIONS(X, S)                                                             \
   X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")              \
   X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
   X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
@@ -56,6 +58,7 @@ typedef struct {
 typedef struct {
   EP_FIT_FILES(EP_OPT_FIELD, )
 } ep_fit_files;
+extern const ep_option ep_fit_auto_options[]; /* of ep_fit_config, with method auto, its default */
 
 /* All settings of a fit. */
 typedef struct {
@@ -78,6 +81,13 @@ void ep_setup_default(ep_setup *setup);
 void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *setup);
 ep_status ep_setup_to_json(json_t **out, const ep_setup *setup); /* the caller's, json_decref */
 ep_status ep_setup_from_json(ep_setup *setup, const json_t *object);
+
+/* Method auto becomes one, by the names of the options that a user gave (NULL behind the last), and --views what it likes;
+ * why[0] is 0 where the user chose. `ready`: pairs are not drawn, but there; `negatives`: and have negatives. */
+void ep_fit_choose(ep_setup *setup, char why[200], const char *const given[], bool ready,
+                   bool negatives);
+/* Then --features, for images of 12 x 12 pixels and more: patches, where whitened is the method and nothing was given. */
+bool ep_fit_choose_features(ep_setup *setup, const ep_points *points, const char *const given[]);
 
 /* A table of numbers that grows by rows: the history of a fit. */
 typedef struct {

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from eigenpair import _core, _options
@@ -11,6 +11,10 @@ from eigenpair._core import array, check, ffi, finite, json_of, lib, points, tex
 from eigenpair._model import Model, load, run_config
 from eigenpair._network import model_of
 from eigenpair._sums import Sums, of_sums
+
+if TYPE_CHECKING:  # written from the tables when the wheel is built
+    from eigenpair._parameters import Parameters
+    from typing_extensions import Unpack
 
 try:
     from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -28,10 +32,21 @@ FOUND = ("model_", "loss_", "n_iter_", "status_", "history_", "numbers_", "expla
 FIRST = ("method", "n_components", "width", "random_state")
 
 
+class Pairs(NamedTuple):
+    """What method auto asks of pairs: are they there already (not drawn), and have they negatives?"""
+
+    ready: bool
+    negatives: bool
+
+
+DRAWN, GROUPED = Pairs(False, False), Pairs(True, False)
+
+
 def _groups(setup: Any) -> list[tuple[str, Any, Any]]:
     groups = ffi.new(f"ep_option_group[{lib.EP_SETUP_GROUPS + 1}]")
     lib.ep_setup_groups(groups, setup)
-    return [(text_of(g.title), g.table, g.config) for g in groups if g.table]
+    tables = [lib.ep_fit_auto_options if text_of(g.table[0].name) == "method" else g.table for g in groups if g.table]
+    return [(text_of(g.title), table, g.config) for g, table in zip(groups, tables)]
 
 
 def _table() -> _options.Table:
@@ -48,7 +63,8 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     __doc__ = f"""A representation learned from pairs, by training or in closed form.
 
     Parameters are the options of `eigenpair fit`, by the same names; `n_components` is its --outputs, `random_state` its
-    --seed, `image_shape` its --image. `precision` is that of the data unless it is given (the program: single).
+    --seed, `image_shape` its --image. `precision` is that of the data unless it is given (the program: single). Method auto
+    looks, as the program does, at what was given: here, parameters that differ from their defaults.
 
     Parameters
     ----------
@@ -81,10 +97,11 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     model_: Model
     sums_: Sums
 
-    def __init__(self, **options: Any):
+    def __init__(self, **options: Unpack[Parameters]):
         TABLE.check_names(options, type(self).__name__)
+        given: dict[str, Any] = {**options}
         for name, default in TABLE.defaults.items():
-            setattr(self, name, options.get(name, default))
+            setattr(self, name, given.get(name, default))
 
     # ---- fitting
 
@@ -103,7 +120,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """
         x = finite(points(X, least=2))
         self._note_features(X, x, reset=True)
-        return self._fit(x.dtype, _source(x, groups))
+        return self._fit(x.dtype, _source(x, groups), DRAWN if groups is None else GROUPED)
 
     @of_sums
     def partial_fit(self, X: Any, y: Any = None, groups: Any = None) -> "Contrastive":
@@ -124,7 +141,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._note_features(X, x, reset=first)
         if first:
             self._seed, self._part, self._sums_dtype = self._draw_seed(), 0, self._dtype(x.dtype)
-        self._add(x, _source(x, groups))
+        self._add(x, _source(x, groups), DRAWN if groups is None else GROUPED)
         self._part += 1
         self._forget()
         return self
@@ -162,6 +179,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         copy = type(self)(**self.get_params())
         copy.sums_, copy.n_features_in_ = self.sums_.empty_copy(), self.n_features_in_
         copy._seed, copy._part, copy._sums_dtype = self._seed, int(part) << 20, self._sums_dtype
+        copy._sums_setup = self._sums_setup
         return copy
 
     def fit_pairs(self, anchors: Any, positives: Any, negatives: Any = None) -> "Contrastive":
@@ -185,10 +203,28 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._note_features(anchors, first, reset=True)
         arrays = ffi.new("ep_array[]", [array(a)[0] for a in everything])
         return self._fit(first.dtype, lambda s, default, out: lib.ep_points_pair(
-            out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")))
+            out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")), Pairs(True, bool(lists[1])))
 
-    def _setup(self, dtype: np.dtype) -> Any:
-        """The ep_setup of the parameters; within `work`."""
+    def _given(self) -> Any:
+        """Names of parameters that differ from their defaults, as the library's char *[]."""
+        names = [row.field for name, row in TABLE.rows.items()
+                 if (value := getattr(self, name)) is not TABLE.defaults[name] and not _same(value, TABLE.defaults[name])]
+        texts = [ffi.new("char[]", name.encode()) for name in names]
+        return _core.keep(ffi.new("const char *[]", [*texts, ffi.NULL]), *texts)
+
+    def _chosen(self, pairs: Pairs = DRAWN) -> str:
+        """The method, also where it is auto."""
+        if self.method != "auto":
+            return str(self.method)
+        setup, why = ffi.new("ep_setup *"), ffi.new("char[200]")
+        lib.ep_setup_default(setup)
+        setup.fit.method = b"auto"
+        setup.pair.pairs = str(self.pairs).encode()[:60]
+        lib.ep_fit_choose(setup, why, self._given(), *pairs)
+        return text_of(setup.fit.method)
+
+    def _setup(self, dtype: np.dtype, pairs: Pairs = DRAWN) -> Any:
+        """The ep_setup of the parameters, and why this method (empty where it was given); within `work`."""
         setup = ffi.new("ep_setup *")
         lib.ep_setup_default(setup)
         values = {name: getattr(self, name) for name in TABLE.rows}
@@ -201,7 +237,9 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
                 if option.name in values and values[option.name] is not None:
                     check(_options.set_option(table, config, option, values[option.name]))
         setup.files.out = b""
-        return setup
+        why = ffi.new("char[200]")
+        lib.ep_fit_choose(setup, why, self._given(), *pairs)
+        return setup, text_of(why)
 
     def _dtype(self, given: np.dtype) -> np.dtype:
         """In which the work is done: of `precision`, or of the data."""
@@ -231,7 +269,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _work(self, body: Any) -> Any:
         return work(body, run_config({n: getattr(self, n) for n in ("threads", "memory")}), self.verbose)
 
-    def _fit(self, dtype: np.dtype, make_points: Any) -> "Contrastive":
+    def _fit(self, dtype: np.dtype, make_points: Any, pairs: Pairs) -> "Contrastive":
         self.__dict__.pop("sums_", None)
         self._seed = self._draw_seed()
         start = None
@@ -239,11 +277,16 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             start = model_of(self.init, self._dtype(dtype), str(self.activation))
 
         def body(run: Any) -> dict[str, Any]:
-            setup, rows = self._setup(dtype), ffi.new("ep_points *")
+            (setup, why), rows = self._setup(dtype, pairs), ffi.new("ep_points *")
             lent = ffi.new("ep_fit_lent *", {"start": start.net if start is not None else ffi.NULL})
             check(make_points(setup, self._default_pairs(setup), rows))
             try:
-                return _found(lambda model, info: lib.ep_fit_from(run, model, info, rows, setup, lent), self._dtype(dtype))
+                if why:
+                    lib.ep_fit_choose_features(setup, rows, self._given())
+                found = _found(lambda model, info: lib.ep_fit_from(run, model, info, rows, setup, lent), self._dtype(dtype))
+                if why:
+                    found["numbers"]["chosen"] = _core._in_python(why)
+                return found
             finally:
                 lib.ep_points_free(rows)
 
@@ -252,16 +295,19 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     # ---- sums
 
-    def _add(self, x: np.ndarray, make_points: Any) -> None:
+    def _add(self, x: np.ndarray, make_points: Any, pairs: Pairs) -> None:
         """Rows into sums_, which are made of the first ones."""
         sums = self.__dict__.get("sums_")
 
         def body(run: Any) -> Any:
-            setup, rows, new = self._setup(self._sums_dtype), ffi.new("ep_points *"), ffi.new("ep_sums **")
+            (setup, why), rows, new = self._setup(self._sums_dtype, pairs), ffi.new("ep_points *"), ffi.new("ep_sums **")
             drawn = ffi.new("ep_setup *", setup[0])
             drawn.run.seed = (setup.run.seed + 0x9E3779B1 * self._part) % 2**53
             check(make_points(drawn, self._default_pairs(setup), rows))
             try:
+                if why:
+                    lib.ep_fit_choose_features(setup, rows, self._given())
+                self._sums_setup = (pairs, ffi.string(setup.feature.features))
                 if sums is None:
                     check(lib.ep_sums_new(run, new, rows, setup))
                 mine = sums if sums is not None else Sums(new[0])
@@ -279,7 +325,10 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _finish(self) -> None:
         def body(run: Any) -> dict[str, Any]:
-            setup = self._setup(self._sums_dtype)
+            pairs, features = self._sums_setup
+            setup, why = self._setup(self._sums_dtype, pairs)
+            if why:
+                setup.feature.features = features
             return _found(lambda model, info: lib.ep_fit_sums(run, model, info, self.sums_._pointer, setup), self._sums_dtype)
 
         self._keep(self._work(body))
@@ -304,7 +353,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             self.__dict__.pop(name, None)
         if "eigenvalues" in numbers:
             self.eigenvalues_ = np.array(numbers["eigenvalues"])
-        if self.method == "linear":
+        if self._chosen() == "linear":
             w = self.model_.weights()
             self.components_ = w["W"].T @ w["V"] / np.sqrt(len(w["V"]))
         if self.status_ == "diverged":
@@ -392,6 +441,13 @@ def _check_names(estimator: Any, given: Any, reset: bool) -> None:
     except ImportError:
         return
     _check_feature_names(estimator, given, reset=reset)
+
+
+def _same(value: Any, default: Any) -> bool:
+    try:
+        return bool(value == default)
+    except (TypeError, ValueError):  # arrays and the like
+        return False
 
 
 def _part_of(setup: Any, member: str) -> Any:

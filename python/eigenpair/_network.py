@@ -43,7 +43,8 @@ def from_arrays(weights: dict[str, Any], dtype: Any, activation: str = "relu") -
     """{"V": (M, D), "W": (M, Z)}, deeper V1 (M1, D), V2 (M2, M1), .., W; biases b or b1.., c; and, if wished, "activation",
     "input_scale", "parametrisation", "layers" -> Model."""
     names = _names(weights)
-    arrays = {n: np.ascontiguousarray(finite(np.asarray(as_numpy(weights[n], n), dtype=dtype), n)) for n in names}
+    arrays: dict[str, Any] = {
+        n: np.ascontiguousarray(finite(np.asarray(as_numpy(weights[n], n), dtype=dtype), n)) for n in names}
     _check_shapes(arrays)
     config: dict[str, Any] = {"activation": activation,
                               "precision": "single" if np.dtype(dtype) == np.float32 else "double"}

@@ -125,6 +125,27 @@ class Table:
         return "\n".join(lines)
 
 
+TYPES = {"INT": "int", "REAL": "float", "BYTES": "float | str", "FLAG": "bool", "NAME": "str",
+         "TEXT": "str | Sequence[Any] | PathLike[str]", "LIST": "str | Sequence[Any]"}
+OTHER_TYPES = {"random_state": "int | RandomState | Generator | None", "image_shape": "str | Sequence[int]", "init": "Any",
+               "precision": "Literal['single', 'double'] | None", "verbose": "bool"}
+
+
+def stub(table: Table, name: str) -> str:
+    """The text of a .pyi with the parameters as a TypedDict, for type checkers and editors."""
+    lines = ['"""Written by setup.py from the option tables of the library."""', "from collections.abc import Sequence",
+             "from os import PathLike", "from typing import Any, Literal, TypedDict", "",
+             "from numpy.random import Generator, RandomState", "", f"class {name}(TypedDict, total=False):"]
+    for option in table.defaults:
+        row = table.rows.get(option)
+        kind = OTHER_TYPES.get(option) or (TYPES[row.kind] if row else "Any")
+        if row and row.choices and row.kind in ("INT", "REAL"):
+            kind += f" | Literal[{', '.join(map(repr, row.choices))}]"
+        text = row.help if row else table.own[option][1]
+        lines += [f"    {option}: {kind}", f'    """{text}"""']
+    return "\n".join(lines) + "\n"
+
+
 def set_option(table: Any, config: Any, option: Option, value: Any) -> int:
     """Writes one option into its struct -> status; the message is the library's."""
     row = lib.ep_options_find(table, option.field.encode())

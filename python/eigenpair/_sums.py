@@ -60,11 +60,11 @@ class of_sums:
 
     def reason(self, estimator: Any) -> str:
         return (f"{self.function.__name__} is for the closed forms {' and '.join(METHODS)}, not for method "
-                f"{estimator.method!r}")
+                f"{estimator._chosen()!r}")
 
     def __get__(self, estimator: Any, owner: Any = None) -> Any:
         if estimator is None:
             return self.function
-        if estimator.method not in METHODS:
+        if estimator._chosen() not in METHODS:
             raise AttributeError(self.reason(estimator))
         return self.function.__get__(estimator, owner)

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler  # noqa: E402
 from sklearn.utils import estimator_checks  # noqa: E402
 
 SMALL = dict(width=50, epochs=5)
-KINDS = [ep.Contrastive(**SMALL), ep.Contrastive(method="pca", n_components=1, width=50),
+KINDS = [ep.Contrastive(), ep.Contrastive(**SMALL), ep.Contrastive(method="pca", n_components=1, width=50),
          ep.Contrastive(method="whitened", n_components=1, width=50)]
 
 
@@ -33,7 +33,7 @@ def checks():
             warnings.simplefilter("ignore")
             for estimator, check in all_checks(kind):
                 name = getattr(check, "func", check).__name__
-                yield pytest.param(estimator, check, id=f"{kind.method}-{name}")
+                yield pytest.param(estimator, check, id=f"{kind._chosen()}-{name}")
         for name in ("check_set_output_transform", "check_transformer_get_feature_names_out",
                      "check_set_output_transform_pandas",
                      "check_transformer_get_feature_names_out_pandas"):

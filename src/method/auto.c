@@ -1,0 +1,74 @@
+/* Method auto: a closed form from data and pairs; training where its options are given. */
+#include "method/methods.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *option_name(int i) { return i == 0 ? ep_auto_name(0) : ep_method_name(i - 1); }
+
+const ep_option ep_fit_auto_options[] = {
+    EP_OPT_ROW(ep_fit_config, NAME, method, "auto", 0, 0, option_name,
+               "how the model is made; auto: a closed form, or gd where training is spoken of")
+        EP_FIT_OTHER_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
+
+/* ---- what options speak of */
+
+/* training and nothing else */
+static const char *const training[] = {
+    "epochs",   "rate",        "batch",      "loss",         "temperature",    "history", "track",
+    "patience", "track_every", "tolerance",  "track_points", "checkpoint",     "every",   "weights",
+    "alpha",    "rows",        "integrator", "frozen",       "flow_tolerance", NULL};
+/* a network, which 0.1 trained unless a method was named */
+static const char *const network[] = {"width", "depth",      "activation",  "init",
+                                      "delta", "similarity", "input_scale", NULL};
+static const char *const closed[] = {"features", "filters", "landmarks", "ridge",
+                                     "power",    "path",    NULL};
+
+static bool is_in(const char *const list[], const char *name) {
+  for (int i = 0; list[i]; i++)
+    if (strcmp(list[i], name) == 0) return true;
+  return false;
+}
+
+/* in the order of the list: what is given first may be said in any order */
+static const char *first_given(const char *const list[], const char *const given[]) {
+  for (int i = 0; list[i]; i++)
+    if (is_in(given, list[i])) return list[i];
+  return NULL;
+}
+
+/* --pairs that have negatives: triplet, all, P+Q with Q > 0 */
+static bool draws_negatives(const ep_pair_config *p) {
+  const char *plus = strchr(p->pairs, '+');
+  return strcmp(p->pairs, "triplet") == 0 || strcmp(p->pairs, "all") == 0 ||
+         (plus && plus[1] != '0');
+}
+
+void ep_fit_choose(ep_setup *s, char why[200], const char *const given[], bool ready,
+                   bool negatives) {
+  char flag[64];
+  why[0] = '\0';
+  if (strcmp(s->fit.method, ep_auto_name(0)) != 0) return;
+  const char *trains = first_given(training, given);
+  if (!trains && !first_given(closed, given)) trains = first_given(network, given);
+  if (trains) {
+    ep_options_flag(flag, trains);
+    strcpy(s->fit.method, "gd");
+    snprintf(why, 200, "gd, since --%s is given; without training: --method whitened", flag);
+  } else if (negatives || draws_negatives(&s->pair)) {
+    strcpy(s->fit.method, "infinite");
+    snprintf(why, 200,
+             "infinite: a closed form that uses the negatives; --method gd trains a network");
+  } else {
+    strcpy(s->fit.method, "whitened");
+    if (!s->pair.views && !s->pair.pairs[0] && !ready) s->pair.views = 4;
+    snprintf(why, 200, "whitened: a closed form for positives; --method gd trains a network");
+  }
+}
+
+bool ep_fit_choose_features(ep_setup *s, const ep_points *points, const char *const given[]) {
+  const bool patches = strcmp(s->fit.method, "whitened") == 0 && points->shape.height >= 12 &&
+                       points->shape.width >= 12 && !is_in(given, "features");
+  if (patches) strcpy(s->feature.features, "patches");
+  return patches;
+}
