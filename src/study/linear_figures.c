@@ -77,11 +77,83 @@ static double path_gap(const beside *b) {
   return gap;
 }
 
+/* how far eq. 11 at the rate of the descent is behind it, at any time */
+static double behind(const beside *b) {
+  double gap = 0;
+  for (ptrdiff_t i = 0; i < LOOKS; i++)
+    gap = fmax(gap, fabs(claim_median(&b->steps, i) - claim_median(&b->descent, i)));
+  return gap;
+}
+
+/* Eq. 10 as it is written: a plain gradient step, then a projection; how far its last loss is from the equation's */
+static ep_status equation10(double *end, ep_work *work, json_t *losses, const linear_problem *p,
+                            const char *retraction, int z, int runs, long seed) {
+  ep_descent_config config = linear_descent("orthogonal", "linear", 2, 100, z, 0.01);
+  char name[32], panel[32];
+  beside b;
+  snprintf(config.retraction, sizeof config.retraction, "%s", retraction);
+  EP_TRY(beside_new(&b, work, runs));
+  for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
+  snprintf(name, sizeof name, "eq. 10, %s", retraction);
+  snprintf(panel, sizeof panel, "z = %d, h = 100", z);
+  *end = end_gap(&b);
+  return claim_draw(losses, name, panel, &b.descent, false);
+}
+
+/* outputs at the eigenvectors over time, one start: a panel an eigenvector */
+static ep_status trajectory(json_t *figure, ep_work *work, const linear_problem *p, ep_descent *d,
+                            int start) {
+  enum { DRAWN = 3 };
+  static const char *const panels[DRAWN] = {"u(v_1)", "u(v_2)", "u(v_3)"};
+  claim_curve c[2][DRAWN];
+  ep_linear_info info;
+  ep_mat q, e;
+  char name[32];
+  EP_TRY(ep_work_mat(work, &q, EP_DOUBLE, p->C.rows, 1));
+  EP_TRY(ep_work_mat(work, &e, EP_DOUBLE, p->C.rows, 1));
+  EP_TRY(linear_coordinates(&e, d, p));
+  for (int k = 0; k < 2 * DRAWN; k++) EP_TRY(claim_curve_new(&c[k % 2][k / 2], work, LOOKS, 1));
+  for (ptrdiff_t i = 0; i < LOOKS; i++) {
+    EP_TRY(linear_coordinates(&q, d, p));
+    for (int k = 0; k < DRAWN; k++) {
+      c[0][k].x[i] = c[1][k].x[i] = (double)(i * SPACING);
+      *claim_at(&c[0][k], i, 0) = *ep_d(&q, k, 0);
+      *claim_at(&c[1][k], i, 0) = *ep_d(&e, k, 0);
+    }
+    EP_TRY(ep_descent_step(d, SPACING * 100));
+    EP_TRY(ep_linear_flow(&e, &info, p->basis.lambda, SPACING, 1e-10));
+  }
+  for (int k = 0; k < 2 * DRAWN; k++) {
+    snprintf(name, sizeof name, "%s, start %d", k % 2 ? "equation" : "descent", start + 1);
+    EP_TRY(claim_draw(figure, name, panels[k / 2], &c[k % 2][k / 2], k % 2));
+  }
+  return EP_OK;
+}
+
+static ep_status trajectories(ep_claim_result *r, ep_work *work, const linear_problem *p,
+                              long seed) {
+  const ep_descent_config config = linear_descent("grassmann", "linear", 2, 100, 1, 0.01);
+  json_t *figure;
+  EP_TRY(
+      claim_figure(&figure, r, "trajectories", EP_FIGURE_LINE, "Outputs over time, z = 1",
+                   "From four starts the output at the most negative eigenvector goes to 1 or to "
+                   "-1, the others to 0, by descent and by the equation alike.",
+                   (ep_axis){"time = rate x steps", false}, (ep_axis){"output", false}));
+  for (int i = 0; i < 4; i++) {
+    ep_descent *d;
+    EP_TRY(linear_descent_new(&d, &config, p, (uint64_t)(seed + i)));
+    const ep_status st = trajectory(figure, work, p, d, i);
+    ep_descent_free(d);
+    EP_TRY(st);
+  }
+  return EP_OK;
+}
+
 static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                       long seed) {
   static const int width[3] = {10, 100, 1000};
   json_t *losses, *gaps;
-  double path[2] = {0, 0}, end[2] = {0, 0}, outputs = 0;
+  double path[2] = {0, 0}, end[2] = {0, 0}, outputs = 0, late = INFINITY, polar[2], qr[2];
   char name[64];
   EP_TRY(claim_figure(&losses, r, "loss", EP_FIGURE_LINE, "Loss of descent and of the equation",
                       "The two curves lie on each other and end at the same value; the paper's "
@@ -100,6 +172,7 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
       for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
       path[z - 1] = fmax(path[z - 1], path_gap(&b));
       end[z - 1] = fmax(end[z - 1], end_gap(&b));
+      late = fmin(late, behind(&b));
       if (z == 1) outputs = fmax(outputs, claim_worst(&b.gap, LOOKS - 1));
       snprintf(name, sizeof name, "z = %d, h = %d", z, width[w]);
       EP_TRY(claim_draw(losses, "descent", name, &b.descent, false));
@@ -108,6 +181,14 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
       snprintf(name, sizeof name, "h = %d", width[w]);
       EP_TRY(claim_draw(gaps, name, z == 1 ? "z = 1" : "z = 2", &b.gap, false));
     }
+  for (int z = 1; z <= 2; z++) {
+    EP_TRY(equation10(&polar[z - 1], work, losses, p, "polar", z, runs, seed));
+    EP_TRY(equation10(&qr[z - 1], work, losses, p, "qr", z, runs, seed));
+  }
+  EP_TRY(trajectories(r, work, p, seed));
+  EP_TRY(ep_claim_measure_all(r, "eq10_polar_last_loss_for_z_1_and_2", polar, 2));
+  EP_TRY(ep_claim_measure_all(r, "eq10_qr_last_loss_for_z_1_and_2", qr, 2));
+  EP_TRY(ep_claim_measure(r, "least_lag_of_eq11_at_the_same_rate", late));
   EP_TRY(ep_claim_measure_all(r, "largest_difference_of_q_for_z_1_and_2", path, 2));
   EP_TRY(ep_claim_measure_all(r, "difference_of_last_losses_for_z_1_and_2", end, 2));
   EP_TRY(ep_claim_measure(r, "difference_of_last_outputs_for_z_1", outputs));
@@ -115,7 +196,8 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
                        "Half moons, rate 0.01, C divided by n, descent along the Grassmannian "
                        "with QR; several outputs are determined up to a rotation only, in which "
                        "the two may differ by the order of the rate."));
-  r->pass = end[0] < 1e-6 && end[1] < 1e-6 && outputs < 1e-6 && path[0] < 0.05 && path[1] < 0.05;
+  r->pass = end[0] < 1e-6 && end[1] < 1e-6 && outputs < 1e-6 && path[0] < 0.05 && path[1] < 0.05 &&
+            polar[0] < 1e-6 && polar[1] < 1e-6 && late > 0.05;
   return EP_OK;
 }
 
@@ -123,10 +205,32 @@ ep_status linear_fig3(ep_claim_result *r, ep_claim_size size, const ep_run_confi
   return linear_on_moons(r, fig3, "triplet", claim_pick(size, 2, 5, 10), run->seed);
 }
 
+/* Theorem 3's other case: with all eigenvalues positive q goes to 0. The largest |q| after a long time. */
+static ep_status to_zero(double *length, ep_work *work, const linear_problem *p, int runs,
+                         long seed) {
+  const ptrdiff_t d = p->C.rows;
+  double *lambda, least = INFINITY;
+  ep_linear_info info;
+  ep_mat q;
+  EP_TRY(ep_work_mat(work, &q, EP_DOUBLE, d, 1));
+  EP_TRY(ep_work_get(work, &lambda, d, sizeof *lambda));
+  *length = 0;
+  for (ptrdiff_t i = 0; i < d; i++) {
+    lambda[i] = fabs(p->basis.lambda[i]);
+    least = fmin(least, lambda[i]);
+  }
+  for (int i = 0; i < runs; i++) {
+    EP_TRY(ep_linear_start(&q, 2 * d, (uint64_t)(seed + i)));
+    EP_TRY(ep_linear_flow(&q, &info, lambda, 10 / least, 1e-10));
+    *length = fmax(*length, sqrt(ep_mat_norm2(&q)));
+  }
+  return EP_OK;
+}
+
 static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                       long seed) {
   json_t *figure;
-  double path = 0, span = 0, end[3];
+  double path = 0, span = 0, end[3], zero;
   EP_TRY(claim_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
                       "Descent at every depth follows the equation to the most negative "
                       "eigenvalue.",
@@ -149,7 +253,9 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
   EP_TRY(ep_claim_measure(r, "most_negative_eigenvalue", p->basis.lambda[0]));
   EP_TRY(ep_claim_measure(r, "distance_from_the_eigenvector", span));
   EP_TRY(ep_claim_measure(r, "largest_difference_from_the_equation", path));
-  r->pass = span < 1e-6 && path < 0.05;
+  EP_TRY(to_zero(&zero, work, p, runs, seed));
+  EP_TRY(ep_claim_measure(r, "length_of_q_with_positive_eigenvalues", zero));
+  r->pass = span < 1e-6 && path < 0.05 && zero < 1e-6;
   return ep_claim_note(r,
                        "Half moons, rate 0.01, 20 units a layer, one output, C divided by n, every "
                        "layer along the Grassmannian.");

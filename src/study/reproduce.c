@@ -12,8 +12,8 @@
 const ep_paper ep_papers[] = {
     {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide,
      ep_statements_wide, false},
-    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear, NULL,
-     true},
+    {"linear", "LINEAR: learning dynamics of linear self-supervised models", ep_claims_linear,
+     ep_statements_linear, true},
     {"tangent", "TANGENT: linearised networks, Gaussian processes, learnability", ep_claims_tangent,
      ep_statements_tangent, true},
     {"optima", "OPTIMA: local optima of one-layer contrastive learning", ep_claims_optima,

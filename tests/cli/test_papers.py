@@ -40,6 +40,9 @@ def test_outcomes_of_the_committed_run(listed):
 NUMBERED = {  # what each paper numbers
     "wide": [f"Assumption {i}" for i in range(1, 7)] + [f"Lemma {i}" for i in (7, 8, 9, 11, 12, 16, 17)] + ["Prop. 10", "Prop. 18"] +
     ["Theorem 13", "Remark 14", "Remark 15"] + [f"Eq. {i}" for i in (1, 2, 3, 5, 6, 7, 8, 9, 10)] + [f"Figure {i}" for i in range(1, 8)],
+    "linear": [f"Figure {i}" for i in range(1, 7)] + [f"Eq. {i}" for i in (1, 2, 3, 4, 6, 10, 11, 12)] + ["eq. 7", "eq. 8", "eq. 9"] +
+    ["Lemma 1", "Lemma 2", "Remark 1", "Remark 2", "Remark 3", "Conjecture 1", "Conjecture 2", "Definition 1", "Example 1"] +
+    [f"Prop. {i}" for i in (1, 2, 3)] + [f"Theorem {i}" for i in (1, 2, 3)] + ["Open problem"],
     "optima": [f"Lemma {i}" for i in range(1, 9)] + [f"Definition {i}" for i in range(1, 5)] +
     [f"Theorem {i}" for i in range(1, 4)] + ["Corollary 1", "Corollary 2", "Assumption 1", "Figure 1"],
     "tangent": ["Theorem 2.1", "Theorem 2.2", "Lemma 4.1", "Lemma B.1", "Theorem B.2", "Theorem B.3", "Lemma 1 (a)", "Lemma 1 (e)"],

@@ -55,7 +55,8 @@ typedef struct {
   const char *note; /* one sentence */
 } ep_statement;
 /* One table a paper; ends with a row whose `where` is NULL. */
-extern const ep_statement ep_statements_wide[], ep_statements_tangent[], ep_statements_optima[];
+extern const ep_statement ep_statements_wide[], ep_statements_linear[], ep_statements_tangent[],
+    ep_statements_optima[];
 
 typedef struct {
   const char *name;  /* wide: what its ids begin with */
