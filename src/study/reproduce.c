@@ -2,7 +2,9 @@
 #include "study/jobs.h"
 
 #include "core/file.h"
+#include "core/hash.h"
 
+#include <eigenpair/dataset.h>
 #include <eigenpair/reproduce.h>
 #include <math.h>
 #include <omp.h>
@@ -58,6 +60,7 @@ typedef struct {
   char stage[40];           /* of this one, the first that spoke: those within it do not count */
   double within;            /* share of it */
   int count;                /* to be run */
+  char data[20];            /* what the data sets hold */
 } progress;
 
 static void tell(void *user, const char *what, double done, double total) {
@@ -121,14 +124,41 @@ static ep_status run_claim(json_t *job, const ep_claim *c, ep_claim_size size,
   return st;
 }
 
+/* A file of a data set, packed or not. */
+static void hash_file(uint64_t *hash, const char *folder, const char *name) {
+  unsigned char bytes[1 << 14];
+  char path[1300];
+  size_t n;
+  for (int packed = 0; packed < 2; packed++) {
+    snprintf(path, sizeof path, "%s/%s%s", folder, name, packed ? ".gz" : "");
+    FILE *in = ep_file_stream(path);
+    while (in && (n = fread(bytes, 1, sizeof bytes, in)) > 0) *hash = ep_hash(*hash, bytes, n);
+    if (in) fclose(in);
+  }
+}
+
+/* What the data sets that claims of this size read hold, to the bit; a set that is not there counts as nothing. */
+static void print_data(char print[20], ep_claim_size size) {
+  uint64_t hash = EP_HASH_START;
+  char folder[1024];
+  const ep_dataset_entry *set;
+  for (int i = 0; size != EP_CLAIM_QUICK && (set = ep_dataset_list(i)); i++) {
+    if (strcmp(set->name, "mnist") != 0 && strcmp(set->name, "fashion") != 0) continue;
+    if (!ep_dataset_folder(folder, set->name)) continue;
+    for (int k = 0; k < EP_DATASET_FILES && set->file[k].name; k++)
+      hash_file(&hash, folder, set->file[k].name);
+  }
+  snprintf(print, 20, "%016llx", (unsigned long long)hash);
+}
+
 /* everything that decides the numbers of a claim */
 static ep_status job_path(char path[1200], const char *folder, const ep_claim *c,
-                          ep_claim_size size, const ep_run_config *run) {
+                          ep_claim_size size, const ep_run_config *run, const char *data) {
   char name[40];
   json_t *settings =
-      json_pack("{s:s, s:s, s:s, s:I, s:s, s:s}", "id", c->id, "criterion", c->criterion, "size",
-                ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
-                run->precision, "version", ep_version());
+      json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "id", c->id, "criterion", c->criterion,
+                "size", ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
+                run->precision, "version", ep_version(), "data", data);
   EP_CHECK(settings, EP_ERR_NOMEM, "no memory for the settings");
   const ep_status st = ep_jobs_fingerprint(name, settings);
   json_decref(settings);
@@ -153,7 +183,7 @@ static json_t *finished(const char *path) {
 static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
                          const ep_run_config *run, const char *folder, progress *p) {
   char path[1200], parts[1240];
-  EP_TRY(job_path(path, folder, c, size, run));
+  EP_TRY(job_path(path, folder, c, size, run, p->data));
   json_t *job = finished(path);
   if (job) {
     EP_TRY(ep_json_append(jobs, job));
@@ -181,7 +211,7 @@ static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_
                       const ep_run_config *run, const char *folder) {
   char path[1200];
   for (int i = 0; i < count; i++) {
-    EP_TRY(job_path(path, folder, claims[i], size, run));
+    EP_TRY(job_path(path, folder, claims[i], size, run, p->data));
     json_t *job = finished(path);
     json_decref(job);
     if (job) continue;
@@ -277,6 +307,7 @@ static ep_status reproduce(json_t *result, const ep_claim *const *claims, int co
   EP_TRY(ep_json_put(result, "claims", jobs));
   snprintf(jobs_folder, sizeof jobs_folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(jobs_folder));
+  print_data(p->data, size);
   EP_TRY(plan(p, claims, count, size, run, folder));
   ep_status st = EP_OK;
   for (int i = 0; !st && i < count; i++) {

@@ -487,6 +487,23 @@ def test_compare_sees_that_the_data_changed(good, save, rng):
     assert second != first and second == losses("fresh")
 
 
+def test_reproduce_sees_that_the_data_changed(ep, tmp_path):
+    """Defect 3: claims that may read a data set are named by what it holds; at the quick size none does."""
+    names = ["train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"]
+    (tmp_path / "sets/mnist").mkdir(parents=True)
+    for name in names:
+        (tmp_path / "sets/mnist" / name).write_bytes(b"one")
+    jobs = {}
+    for size in ([], ["--quick"]):
+        for what in (b"one", b"one", b"two"):
+            (tmp_path / "sets/mnist" / names[2]).write_bytes(what)
+            code, _, err = ep("reproduce", "tangent-nofreelunch", *size, "--out", "r", env=dict(os.environ, PATH="/none",
+                              EIGENPAIR_DATA=str(tmp_path / "sets")))
+            assert code in (0, 1), err
+            jobs.setdefault(len(size), []).append(len(list((tmp_path / "r/jobs").glob("*.json"))))
+    assert jobs == {0: [1, 1, 2], 1: [3, 3, 3]}
+
+
 def test_jobs_are_named_by_the_build(good, save, rng, tmp_path):
     """Defect 3: two builds do not share results: the name of a job has the linker's build id in it."""
     program = pathlib.Path(os.environ["EIGENPAIR"]).read_bytes()
