@@ -45,7 +45,6 @@ CASES = {
     "merge": ["merge", "part1.npz", "part2.npz", "--out", "sums.npz"],
     "from sums": ["fit", "--from", "whole.npz", "--outputs", 8, "--out", "m.npz"],
     "reproduce": ["reproduce", "linear-fig1", "--quick", "--out", "r"],
-    "report": ["report", "page/document.json", "--out", "again"],
     "data made": ["data", "make", "moons:200000", "--out", "moons.npy"],
     "explore": ["explore", "--embedding", "many.npy", "--labels", "labels.npy", "--out", "map.html"],
 }
@@ -65,8 +64,7 @@ def folder(tmp_path_factory):
     np.savetxt(folder / "table.csv", rng.normal(size=(20000, 40)), fmt="%.5f", delimiter=",")
     np.savez(folder / "wide.npz", V=rng.normal(size=(3000, 300)).astype("f4"), W=rng.normal(size=(3000, 10)).astype("f4"), config="{}")
     part = ["accumulate", "--data", "dense.npy", "--width", 600, "--shard"]
-    for words in ([*part, "1/2", "--out", "part1.npz"], [*part, "2/2", "--out", "part2.npz"], [*part, "1/1", "--out", "whole.npz"],
-                  ["learnability", "--data", "circle:512", "--train", 64, "--report", "page"]):
+    for words in ([*part, "1/2", "--out", "part1.npz"], [*part, "2/2", "--out", "part2.npz"], [*part, "1/1", "--out", "whole.npz"]):
         assert run(words, folder, environment(PATH="/none")).returncode == 0, words
     return folder
 
@@ -82,7 +80,7 @@ def test_cap_is_kept(folder, tally, cap, case):
     done = run(args, folder, env, timeout=900)
     peak = 1024 * int((folder / "log").read_text().split()[1])
     assert done.returncode == 0 or (done.stderr.count("\n") == 1 and ("memory" in done.stderr)), done.stderr
-    assert done.returncode in (0, 1, 2)
+    assert done.returncode in (0, 1, 2) and "option" not in done.stderr
     assert peak <= max(CAPS[cap], FLOOR), f"{peak / 1e6:.1f} MB"
     tally(f"{case}, {cap}", round(peak / 1e6) if done.returncode == 0 else "refused")
 
