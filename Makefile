@@ -17,6 +17,7 @@ help:
 	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
 	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2 --ablations')"
+	@echo "make bench-large   more data than memory: 1,000,000 images with --memory 1G (POINTS=1e6)"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
 	@echo "make test-matrix   tests and claims with other BLAS kernels, threads, seeds (hours; SHORT=--short: minutes)"
@@ -108,6 +109,11 @@ bench-peers: build
 	@tools/setup.sh packages-peers.txt
 	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
 	@build/release/bench --peers bench
+
+.PHONY: bench-large
+# 1,000,000 images in a file of 784 MB, whitened with --memory 1G
+bench-large: build
+	@bench/large.py build/release/eigenpair $(POINTS)
 
 # data sets that are not there are fetched first: eigenpair data fetch cifar10
 bench-quality: build

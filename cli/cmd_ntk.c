@@ -1,4 +1,6 @@
 #include "commands.h"
+#include "data/npy_owned.h"
+#include "data/rows.h"
 
 #include <math.h>
 #include <string.h>
@@ -49,15 +51,17 @@ void help_ntk(FILE *to) {
   static setup_ntk s;
   ep_option_group groups[7];
   groups_of(groups, &s);
-  fprintf(to,
-          "\n  eigenpair ntk --data x.npy --width 1000 --outputs 10 --seed 1 --layout trace --out "
-          "K.npy\n"
-          "  eigenpair ntk --data x.npy --init model.npz --out K.npy         of a model's network\n"
-          "  eigenpair ntk --data x.npy --kernel analytic --depth 3          at infinite width\n"
-          "  eigenpair ntk --drift before.npz after.npz --data x.npy --json  max, frobenius, "
-          "relative_frobenius\n"
-          "  eigenpair ntk --drift epoch-*.npz --data x.npy                  along training\n\n"
-          "A result larger than --memory goes straight to the file.\n");
+  fprintf(
+      to,
+      "\n  eigenpair ntk --data x.npy --width 1000 --outputs 10 --seed 1 --layout trace --out "
+      "K.npy\n"
+      "  eigenpair ntk --data x.npy --init model.npz --out K.npy         of a model's network\n"
+      "  eigenpair ntk --data x.npy --kernel analytic --depth 3          at infinite width\n"
+      "  eigenpair ntk --drift before.npz after.npz --data x.npy --json  max, frobenius, "
+      "relative_frobenius\n"
+      "  eigenpair ntk --drift epoch-*.npz --data x.npy                  along training\n\n"
+      "A result larger than --memory goes straight to the file, and points larger than it stay in "
+      "theirs. Under mpirun every\nrank writes its own rows, to a disk that all of them see.\n");
   args_help(groups, to);
 }
 
@@ -90,27 +94,67 @@ static ep_status draw_network(network *n, const setup_ntk *s, ptrdiff_t inputs) 
                      ep_run_precision(&s->run));
 }
 
+/* Points in memory, or, where they are large beside it, where they are: X is then their shape. */
+typedef struct {
+  ep_mat X;
+  struct ep_rows *rows; /* NULL: in memory */
+  bool unit;
+} ntk_points;
+
+static void free_points(ntk_points *p) {
+  if (p->X.data) ep_mat_free(&p->X);
+  ep_rows_free(p->rows);
+}
+
+/* points first .. first + n: a view of X, or of `room`, into which they are read */
+static ep_status some_points(ep_mat *view, const ntk_points *p, ptrdiff_t first, ptrdiff_t n,
+                             const ep_mat *room) {
+  *view = ep_mat_rows(p->rows ? room : &p->X, p->rows ? 0 : first, n);
+  if (!p->rows) return EP_OK;
+  EP_TRY(ep_rows_read(view, p->rows, NULL, first));
+  if (p->unit) ep_scale_to_unit(view);
+  return EP_OK;
+}
+
+static ep_status hold(ntk_points *p) {
+  const ep_mat shape = p->X;
+  ep_rows *rows = p->rows;
+  EP_TRY(ep_mat_new(&p->X, shape.prec, shape.rows, shape.cols));
+  EP_TRY(ep_rows_read(&p->X, rows, NULL, 0));
+  if (p->unit) ep_scale_to_unit(&p->X);
+  ep_rows_free(rows);
+  p->rows = NULL;
+  return EP_OK;
+}
+
 /* scaled as the model's own points were, unless the flags say otherwise */
-static ep_status read_points(ep_dataset *set, const setup_ntk *s, const char *name,
+static ep_status read_points(ntk_points *p, const setup_ntk *s, const char *name,
                              const ep_model *model) {
   ep_data_config config = s->data;
+  int *labels;
   snprintf(config.data, sizeof config.data, "%s", name);
-  EP_TRY(ep_dataset_load_as(set, &config, &s->run,
-                            json_object_get(model ? ep_model_config(model) : NULL, "table")));
+  EP_TRY(ep_rows_open(&p->rows, &labels, &config, &s->run,
+                      json_object_get(model ? ep_model_config(model) : NULL, "table")));
+  ep_labels_free(labels);
+  const ptrdiff_t cols = ep_rows_length(p->rows);
+  p->X = (ep_mat){
+      .prec = ep_run_precision(&s->run), .rows = ep_rows_count(p->rows), .cols = cols, .ld = cols};
   const bool of_model = strcmp(config.scale, "auto") == 0 && model && ep_model_config(model);
-  if (of_model ? ep_model_is_unit(model) : ep_dataset_is_unit(set, &config))
-    ep_scale_to_unit(&set->X);
-  return EP_OK;
+  p->unit = of_model ? ep_model_is_unit(model) : ep_scale_is_unit(&config, ep_rows_shape(p->rows));
+  const double bytes = (double)p->X.rows * (double)cols * (double)ep_sizeof(p->X.prec);
+  return bytes < 0.4 * ep_run_memory_left(&s->run) ? hold(p) : EP_OK;
 }
 
 /* ---- one kernel */
 
 typedef struct {
   network of;
-  ep_dataset x, y;
+  ntk_points x, y;
   ep_mat K; /* owned unless mapped */
   ep_npy_map *map;
   ep_run_hooks outer; /* of the run before K was mapped */
+  ep_analytic a;
+  ep_analytic_kind kind;
 } ntk_work;
 
 static void explain(FILE *to, const ntk_work *w, const ep_ntk_cost *c, double bytes) {
@@ -191,42 +235,110 @@ static ep_status store(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_
   return ep_npy_map_commit(w->map);
 }
 
-static ep_status empirical(ntk_work *w, const setup_ntk *s, int *ndim, ptrdiff_t shape[4]) {
-  int layout = 0;
+static ep_status empirical(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_t shape[4],
+                           ep_layout layout) {
   ep_ntk_cost cost;
   const ep_mat *Y = s->ntk.data2[0] ? &w->y.X : NULL;
-  EP_TRY(ep_options_name(&layout, NULL, "layout", s->ntk.layout, ep_layout_name));
-  shape[2] = shape[3] = w->of.net->shape.outputs;
-  *ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
-  EP_TRY(make_room(w, s, *ndim, shape));
+  EP_TRY(make_room(w, s, ndim, shape));
   const double memory =
       ep_run_memory_left(&s->run) * (w->map ? 0.5 : 1); /* half for the part of K at work */
-  EP_TRY(ep_ntk_plan(&cost, w->of.net, &w->x.X, Y, (ep_layout)layout, memory));
+  EP_TRY(ep_ntk_plan(&cost, w->of.net, &w->x.X, Y, layout, memory));
   if (s->ntk.explain)
     explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
-  const ep_mat x = ep_comm_rows(&w->x.X), K = ep_comm_rows(&w->K);
-  EP_TRY(ep_ntk_empirical(&K, w->of.net, &x, Y ? Y : ep_comm_columns(&w->x.X), (ep_layout)layout,
-                          memory));
-  return ep_comm_gather(&w->K);
+  return ep_ntk_empirical(&w->K, w->of.net, &w->x.X, Y, layout, memory);
 }
 
 /* depth, activation and scale from --init where it is given, from the flags otherwise */
-static ep_status analytic(ntk_work *w, const setup_ntk *s, int *ndim, const ptrdiff_t shape[4]) {
-  const ep_analytic_kind kind = strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK;
-  ep_analytic a;
-  *ndim = 2;
-  if (w->of.net) EP_TRY(ep_analytic_of(&a, &w->of.net->shape, kind));
-  else EP_TRY(ep_analytic_from(&a, &s->net, &s->analytic, w->x.X.cols, kind));
-  EP_TRY(make_room(w, s, 2, shape));
+static ep_status read_analytic(ntk_work *w, const setup_ntk *s) {
+  w->kind = strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK;
+  if (w->of.net) EP_TRY(ep_analytic_of(&w->a, &w->of.net->shape, w->kind));
+  else EP_TRY(ep_analytic_from(&w->a, &s->net, &s->analytic, w->x.X.cols, w->kind));
   if (s->ntk.explain)
     fprintf(
         stderr,
         "way      recursion over %d layers on the Gram matrix; %s for %s, relative error %.1g\n",
-        a.depth, ep_dual_way(&a.phi), ep_activation_label(&a.phi), ep_analytic_error(&a.phi));
-  const ep_mat x = ep_comm_rows(&w->x.X), K = ep_comm_rows(&w->K);
-  EP_TRY(
-      ep_analytic_kernel(&K, &a, kind, &x, s->ntk.data2[0] ? &w->y.X : ep_comm_columns(&w->x.X)));
-  return ep_comm_gather(&w->K);
+        w->a.depth, ep_dual_way(&w->a.phi), ep_activation_label(&w->a.phi),
+        ep_analytic_error(&w->a.phi));
+  return EP_OK;
+}
+
+static ep_status analytic(ntk_work *w, const setup_ntk *s, const ptrdiff_t shape[4]) {
+  EP_TRY(make_room(w, s, 2, shape));
+  return ep_analytic_kernel(&w->K, &w->a, w->kind, &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
+}
+
+/* ---- in tiles: points that stay in their file, or rows that belong to ranks; each writes its own */
+
+typedef struct {
+  ptrdiff_t tall, wide; /* points a tile */
+  ptrdiff_t entries;    /* numbers a pair of points */
+  ep_mat K, x, y;       /* rooms */
+  bool finite;          /* a network's, not that of infinite width */
+  ep_layout layout;
+  double memory; /* for features of a tile */
+} tiling;
+
+/* a quarter of what is left for K, a tenth each for points, half for features of them */
+static ep_status new_tiling(tiling *t, ep_work *work, const ntk_work *w, const ntk_points *y,
+                            const ep_share *mine, double left) {
+  enum { MOST = 2048 };
+  const ep_mat *X = &w->x.X;
+  const double size = (double)ep_sizeof(X->prec), row = size * (double)X->cols;
+  double side = sqrt(0.25 * left / (size * (double)t->entries));
+  side = fmin(fmin(side, 0.1 * left / row), MOST);
+  EP_CHECK(side >= 1, EP_ERR_ARG, "--memory is too small for one pair of points");
+  t->tall = (double)mine->count < side ? mine->count : (ptrdiff_t)side;
+  t->wide = (double)y->X.rows < side ? y->X.rows : (ptrdiff_t)side;
+  t->memory = 0.5 * left;
+  EP_TRY(ep_work_mat(work, &t->K, X->prec, t->tall, t->wide * t->entries));
+  if (w->x.rows) EP_TRY(ep_work_mat(work, &t->x, X->prec, t->tall, X->cols));
+  if (y->rows) EP_TRY(ep_work_mat(work, &t->y, X->prec, t->wide, X->cols));
+  return EP_OK;
+}
+
+static ep_status make_tile(const ep_mat *K, const tiling *t, const ntk_work *w, const ep_mat *x,
+                           const ep_mat *y) {
+  EP_TRY(t->finite ? ep_ntk_empirical(K, w->of.net, x, y, t->layout, t->memory)
+                   : ep_analytic_kernel(K, &w->a, w->kind, x, y));
+  EP_CHECK(isfinite(ep_mat_max(K)), EP_ERR_NUMERIC,
+           "the kernel is not finite: the data are too large for it");
+  return EP_OK;
+}
+
+static ep_status write_tiles(ep_work *work, tiling *t, ntk_work *w, const setup_ntk *s,
+                             ep_npy_owned *file) {
+  const ntk_points *other = s->ntk.data2[0] ? &w->y : &w->x;
+  const ep_share mine = ep_comm_share(w->x.X.rows);
+  const ptrdiff_t end = mine.first + mine.count, n2 = other->X.rows;
+  if (mine.count == 0) return EP_OK;
+  EP_TRY(new_tiling(t, work, w, other, &mine, ep_run_memory_left(&s->run)));
+  for (ptrdiff_t i = mine.first; i < end; i += t->tall) {
+    ep_mat x, y;
+    EP_TRY(some_points(&x, &w->x, i, end - i < t->tall ? end - i : t->tall, &t->x));
+    for (ptrdiff_t j = 0; j < n2; j += t->wide) {
+      EP_TRY(ep_run_step("rows of the kernel", (double)(i - mine.first), (double)mine.count));
+      EP_TRY(some_points(&y, other, j, n2 - j < t->wide ? n2 - j : t->wide, &t->y));
+      const ep_mat K = ep_mat_view(x.prec, x.rows, y.rows * t->entries, t->K.data);
+      EP_TRY(make_tile(&K, t, w, &x, &y));
+      EP_TRY(ep_npy_owned_put(file, &K, i, j * t->entries));
+    }
+  }
+  return EP_OK;
+}
+
+static ep_status in_tiles(ntk_work *w, const setup_ntk *s, int ndim, const ptrdiff_t shape[4],
+                          tiling *t) {
+  ep_npy_owned *file;
+  ep_work work = {0};
+  if (s->ntk.explain)
+    fprintf(stderr, "way      in tiles of points%s; a rank writes its own rows\n",
+            w->x.rows ? ", which stay in their file" : "");
+  EP_TRY(ep_npy_owned_create(&file, s->ntk.out, w->x.X.prec, ndim, shape));
+  ep_status st = write_tiles(&work, t, w, s, file);
+  ep_work_free(&work);
+  if (!st) st = ep_npy_owned_commit(file);
+  ep_npy_owned_close(file);
+  return st;
 }
 
 static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
@@ -245,7 +357,7 @@ static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
 
 static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   const bool finite = strcmp(s->ntk.kernel, "empirical") == 0;
-  int ndim = 2;
+  int ndim = 2, layout = 0;
   if (s->net.init[0]) EP_TRY(read_network(&w->of, s, s->net.init));
   EP_TRY(read_points(&w->x, s, s->data.data, w->of.model));
   EP_CHECK(!s->net.init[0] || w->of.net->shape.inputs == w->x.X.cols, EP_ERR_SHAPE,
@@ -256,8 +368,19 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
            "%s has points of dimension %td, %s of %td", s->data.data, w->x.X.cols, s->ntk.data2,
            w->y.X.cols);
   if (finite && !s->net.init[0]) EP_TRY(draw_network(&w->of, s, w->x.X.cols));
-  ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, 0, 0};
-  EP_TRY(finite ? empirical(w, s, &ndim, shape) : analytic(w, s, &ndim, shape));
+  const ptrdiff_t z = finite ? w->of.net->shape.outputs : 0;
+  const ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, z, z};
+  EP_TRY(ep_options_name(&layout, NULL, "layout", s->ntk.layout, ep_layout_name));
+  if (finite) ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
+  if (!finite) EP_TRY(read_analytic(w, s));
+  if (w->x.rows || w->y.rows || ep_comm_size() > 1) {
+    tiling t = {.entries = finite ? ep_layout_entries((ep_layout)layout, z) : 1,
+                .finite = finite,
+                .layout = (ep_layout)layout};
+    EP_TRY(in_tiles(w, s, ndim, shape, &t));
+    return report(s, ndim, shape);
+  }
+  EP_TRY(finite ? empirical(w, s, ndim, shape, (ep_layout)layout) : analytic(w, s, shape));
   EP_TRY(check_finite(w));
   EP_TRY(store(w, s, ndim, shape));
   return report(s, ndim, shape);
@@ -268,6 +391,7 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
 static ep_status first_kernel(ntk_work *w, const setup_ntk *s, ep_mat *K2) {
   const ptrdiff_t outputs = w->of.net->shape.outputs;
   EP_TRY(read_points(&w->x, s, s->data.data, w->of.model));
+  EP_CHECK(!w->x.rows, EP_ERR_ARG, "--drift needs its points in memory: use --samples");
   const ptrdiff_t n = w->x.X.rows, cols = n * outputs * outputs;
   const double bytes = 2 * (double)n * (double)cols * (double)ep_sizeof(w->x.X.prec);
   EP_CHECK((double)ep_memory_current() + bytes < ep_run_memory(&s->run), EP_ERR_ARG,
@@ -375,8 +499,8 @@ ep_status cmd_ntk(int argc, char **argv) {
   const ep_status st = s.ntk.drift[0] ? drift(&w, &s, words, count) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);
   ep_npy_map_close(w.map);
-  ep_dataset_free(&w.x);
-  ep_dataset_free(&w.y);
+  free_points(&w.x);
+  free_points(&w.y);
   free_network(&w.of);
   return st;
 }

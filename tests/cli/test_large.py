@@ -85,6 +85,20 @@ def peak(call, *args):
     return int(subprocess.run(**how, capture_output=True, text=True).stdout)
 
 
+@pytest.mark.parametrize("how", [["--kernel", "analytic"], ["--layout", "full", "--width", 20, "--outputs", 2],
+                                 ["--kernel", "nngp", "--depth", 2], ["--layout", "trace", "--width", 20, "--outputs", 2]])
+def test_kernels_of_points_that_stay_in_their_file(good, ep, save, rng, tmp_path, how):
+    """1500 x 400 and 30 points, and 1500 with themselves, in tiles: the kernel from memory. Images are brought to the sphere."""
+    save(x=rng.integers(0, 256, size=(1500, 20, 40), dtype="u1"), y=rng.integers(0, 256, size=(30, 20, 40), dtype="u1"))
+    for other in ["--data2", "y.npy"], ([] if "trace" in how or "nngp" in how else ["--data2", "x.npy"]):
+        args = ["ntk", "--data", "x.npy", *other, *how, "--threads", 1, "--precision", "double"]
+        good(*args, "--memory", "2G", "--out", "a.npy")
+        said = ep(*args, "--memory", "18M", "--explain", "--out", "b.npy")
+        assert said.code == 0 and "which stay in their file" in said.err
+        a, b = np.load(tmp_path / "a.npy"), np.load(tmp_path / "b.npy")
+        assert a.shape == b.shape and np.abs(a - b).max() < 1e-9 * np.abs(a).max()
+
+
 @pytest.fixture
 def embedded(save, rng):
     """(6300, 200) in single precision, 5 MB, of three classes; its bytes; positives; in double."""
