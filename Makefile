@@ -13,6 +13,7 @@ help:
 	@echo "make test          set up, build, run all tests"
 	@echo "make build         the program at $(EP)"
 	@echo "make install       program, library, headers, pkg-config file, man pages (PREFIX=/usr/local)"
+	@echo "make site          the documents and references as pages: build/site/index.html"
 	@echo "make packages      a .deb and a .tar.gz; test-packages: both on a bare Debian 12 (needs root and the network)"
 	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
@@ -83,6 +84,11 @@ docs: build
 
 install: build
 	@cmake --install build/release --prefix $(or $(PREFIX),/usr/local)
+
+# build/site/index.html: the documents, the options, C and Python as a site; every link is checked
+.PHONY: site
+site: build
+	@/usr/bin/python3 tools/site.py $(EP) build/site
 
 # build/release/packages: a .deb and a .tar.gz; test-packages installs and runs both on a bare Debian 12 (root, network)
 .PHONY: packages test-packages

@@ -124,13 +124,13 @@ static ep_status read_plan(ep_pair_plan *plan, const ep_pair_config *config,
 /* of --data, or of the array X that the caller lends in its place */
 static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *data,
                       const ep_pair_config *config, const char *default_pairs,
-                      const ep_run_config *run, ep_shard shard) {
+                      const ep_run_config *run, ep_shard shard, const json_t *table) {
   ep_rows *rows;
   int *labels = NULL;
   ep_pair_plan plan;
   EP_TRY(read_plan(&plan, config, default_pairs));
   EP_TRY(X ? ep_rows_open_array(&rows, X, data, run)
-           : ep_rows_open(&rows, &labels, data, run, NULL));
+           : ep_rows_open(&rows, &labels, data, run, table));
   out->table = json_incref((json_t *)ep_rows_table(rows));
   const ep_status st = draw_from(out, &rows, data, config, &plan, run, shard);
   ep_rows_free(rows);
@@ -227,20 +227,32 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
   return st;
 }
 
-ep_status ep_points_load_shard(ep_points *out, const ep_data_config *data,
-                               const ep_pair_config *pairs, const char *default_pairs,
-                               const ep_run_config *run, ep_shard shard) {
+static ep_status load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
+                      const char *default_pairs, const ep_run_config *run, ep_shard shard,
+                      const json_t *table) {
   *out = (ep_points){0};
   const bool from_files = pairs->anchors[0] || pairs->positives[0] || pairs->negatives[0];
   const ep_status st = from_files ? ready(out, data, pairs, run, shard)
-                                  : draw(out, NULL, data, pairs, default_pairs, run, shard);
+                                  : draw(out, NULL, data, pairs, default_pairs, run, shard, table);
   if (st) ep_points_free(out);
   return st;
 }
 
 ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
                          const char *default_pairs, const ep_run_config *run) {
-  return ep_points_load_shard(out, data, pairs, default_pairs, run, (ep_shard){0, 0});
+  return load(out, data, pairs, default_pairs, run, (ep_shard){0, 0}, NULL);
+}
+
+ep_status ep_points_load_as(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
+                            const char *default_pairs, const ep_run_config *run,
+                            const json_t *table) {
+  return load(out, data, pairs, default_pairs, run, (ep_shard){0, 0}, table);
+}
+
+ep_status ep_points_load_shard(ep_points *out, const ep_data_config *data,
+                               const ep_pair_config *pairs, const char *default_pairs,
+                               const ep_run_config *run, ep_shard shard) {
+  return load(out, data, pairs, default_pairs, run, shard, NULL);
 }
 
 /* ---- points that the caller has in memory */
@@ -249,7 +261,7 @@ ep_status ep_points_draw(ep_points *out, const ep_array *X, const ep_data_config
                          const ep_pair_config *pairs, const char *default_pairs,
                          const ep_run_config *run) {
   *out = (ep_points){0};
-  const ep_status st = draw(out, X, data, pairs, default_pairs, run, (ep_shard){0, 0});
+  const ep_status st = draw(out, X, data, pairs, default_pairs, run, (ep_shard){0, 0}, NULL);
   if (st) ep_points_free(out);
   return st;
 }

@@ -80,7 +80,7 @@ static ep_status load_labelled(ep_dataset *set, const comparison *c, const char 
   snprintf(data.data, sizeof data.data, "%.1023s", name);
   snprintf(data.labels, sizeof data.labels, "%.1023s", labels);
   data.samples = samples;
-  EP_TRY(ep_dataset_load(set, &data, &c->base.run));
+  EP_TRY(ep_dataset_load_as(set, &data, &c->base.run, c->points.table));
   if (c->points.unit) ep_scale_to_unit(&set->X);
   return EP_OK;
 }
@@ -173,7 +173,7 @@ static ep_status load_unseen(comparison *c) {
   if (*name)
     snprintf(data.data, sizeof data.data, "%.1023s", name), data.labels[0] = '\0', data.samples = 0;
   run.seed += 1000003;
-  EP_TRY(ep_points_load(&all, &data, &c->base.pair, default_pairs(c), &run));
+  EP_TRY(ep_points_load_as(&all, &data, &c->base.pair, default_pairs(c), &run, c->points.table));
   const ep_status st = split(NULL, &c->unseen, &all, 0, c->config->test_samples);
   ep_points_free(&all);
   return st;

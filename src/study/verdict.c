@@ -143,22 +143,26 @@ ep_finding ep_as_good(const ep_row *row, const ep_row *training, ep_score by, do
   return f;
 }
 
+static bool takes_more(double a, double b) { return a > fmax(1.1 * b, b + EP_MEMORY_MARGIN); }
+
 ep_finding ep_cheaper(const ep_row *row, const ep_row *training) {
   ep_spread ratio = {0};
-  bool more = false;
+  bool more = false, less = false;
   if (!training) return none(EP_NOT_MEASURED);
   for (int k = 0; k < row->seeds && k < training->seeds; k++) {
     const ep_trial *a = &row->trial[k], *b = &training->trial[k];
     if (!a->there || !b->there || b->diverged || !(a->seconds >= 0)) continue;
     add(&ratio, b->seconds / fmax(a->seconds, 1e-9));
-    more = more || a->memory > fmax(1.5 * b->memory, b->memory + EP_MEMORY_MARGIN);
+    more = more || takes_more(a->memory, b->memory);
+    less = less || takes_more(b->memory, a->memory);
   }
   ratio = close_spread(ratio);
   if (!ratio.count) return none(EP_NOT_MEASURED);
   ep_finding f = {EP_NO_ANSWER, EP_SEEDS_DISAGREE, ratio.mean, ratio.low, ratio.high};
   if (ratio.low > 1) f.answer = EP_YES, f.reason = EP_DECIDED;
   if (ratio.high <= 1) f.answer = EP_NO, f.reason = EP_DECIDED;
-  if (f.answer == EP_YES && more) f.answer = EP_NO_ANSWER, f.reason = EP_TRADE;
+  if ((f.answer == EP_YES && more) || (f.answer == EP_NO && less && !more))
+    f.answer = EP_NO_ANSWER, f.reason = EP_TRADE;
   return f;
 }
 

@@ -198,6 +198,31 @@ def test_ready_pairs_with_labels(good, save, rng):
     assert {row["method"]: row["accuracy"] for row in r["table"]}["raw inputs"] == 1
 
 
+def test_a_table_is_tested_as_it_was_learnt(ep, rng, tmp_path):
+    """Units, categories and classes of the test table are those of the first, though it has fewer of them, in another order."""
+    def write(name, rows):
+        (tmp_path / name).write_text("kind,site,a,b\n" + "".join(
+            f"{k},{site},{3 * (k == 'cat') + rng.normal() / 4:.3f},{1000 * (k == 'dog') + 9 * rng.normal():.1f}\n" for k, site in rows))
+    write("t.csv", [("cat dog eel".split()[i % 3], "abc"[i % 2]) for i in range(90)])
+    write("u.csv", [("eel cat".split()[i % 2], "b") for i in range(40)])
+    code, out, err = ep("compare", "t.csv", "--label-column", "kind", "--test", "u.csv", "--methods", "gd", "--widths", 30, "--runs", 1,
+                        "--epochs", 5, "--outputs", 2, "--json")
+    assert code == 0 and err.count("note: ") == err.count("\n"), err
+    r = json.loads(out)
+    rows = {row["method"]: row["accuracy"] for row in r["table"]}
+    assert r["scored_on"] == "test points" and rows["raw inputs"] == 1 and rows["whitened"] > 0.8
+
+
+def test_raw_inputs_that_are_best_are_named(good, save, rng):
+    """A method is proposed, but nobody reads its score without that of the inputs."""
+    y = np.arange(240) % 6
+    save(x=3 * np.eye(8)[y] + 0.3 * rng.normal(size=(240, 8)), y=y)
+    out = good("compare", "x.npy", "--labels", "y.npy", "--methods", "gd,pca", "--widths", 50, "--epochs", 20, "--runs", 1, "--outputs", 1)
+    first = out.split("\n")[0]
+    assert first.startswith("Use ") and "raw inputs 100.0 %, better than any method)" in first and " MiB instead of " in first
+    assert out.split("\n* ")[1].startswith("raw inputs")
+
+
 def test_training_that_does_not_move(compare):
     """At a rate of nothing the frozen kernel is training, but that says nothing: no answer, and what to do."""
     r = compare("--methods", "gd,kernel", "--rate", 1e-9, "--widths", 30, "--runs", 1)

@@ -106,13 +106,17 @@ static void test_cheaper(void **state) {
   ep_finding f = ep_cheaper(&pca, &gd);
   assert_true(f.answer == EP_YES && fabs(f.number - 6.5) < 1e-12);
   assert_true(ep_cheaper(&gd, &pca).answer == EP_NO);
-  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.51e9; /* less time, more memory */
+  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.11e9; /* less time, more memory */
   f = ep_cheaper(&pca, &gd);
   assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_TRADE);
-  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.49e9;
+  f = ep_cheaper(&gd, &pca); /* more time, less memory */
+  assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_TRADE && f.number < 1);
+  for (int k = 0; k < SEEDS; k++) a[k].memory = 1.09e9;
   assert_true(ep_cheaper(&pca, &gd).answer == EP_YES);
-  for (int k = 0; k < SEEDS; k++) b[k].memory = 1e6, a[k].memory = 5e7; /* too little to matter */
+  for (int k = 0; k < SEEDS; k++) b[k].memory = 1e6, a[k].memory = 1.6e7; /* too little to matter */
   assert_true(ep_cheaper(&pca, &gd).answer == EP_YES);
+  for (int k = 0; k < SEEDS; k++) b[k].memory = 66 * 1048576., a[k].memory = 117 * 1048576.;
+  assert_true(ep_cheaper(&pca, &gd).reason == EP_TRADE);
   a[1].seconds = 14;
   assert_true(ep_cheaper(&pca, &gd).reason == EP_SEEDS_DISAGREE);
   assert_true(ep_cheaper(&pca, NULL).reason == EP_NOT_MEASURED);
