@@ -50,6 +50,7 @@ export function rows(figure) {
       low: s.low ? s.low[i] : null,
       high: s.high ? s.high[i] : null,
       label: s.label ? s.label[i] : null,
+      index: i,
       dashed: !!s.dashed,
     })),
   );
@@ -144,6 +145,7 @@ function tip(r, figure) {
     ...(r.label !== null ? { label: nameOf(figure, r.label) } : {}),
     [figure.x.title || 'x']: number(r.x),
     [figure.y.title || 'y']: number(r.y) + range,
+    ...(figure.pictures ? { picture: r.index } : {}),
   };
 }
 

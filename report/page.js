@@ -1,6 +1,7 @@
 // The document in the page -> what a reader sees. Text enters as text, never as HTML.
 import { button, choice, copy, el, save } from './dom.js';
 import { COLUMNS, csv, number, panels, rows, specOf, svg, viewOf } from './figures.js';
+import { bytesOf } from './points.js';
 
 export { csv, svg }; // for render.mjs
 
@@ -137,11 +138,26 @@ function table({ title, columns, rows: lines, folded }) {
 // ---- figures
 
 let tipBox; // made by start
-function showTip(handler, event, item, value) {
+// The i-th picture of a figure's sheet, drawn as soon as the sheet is unpacked.
+function picture(figure, i) {
+  const { png, columns, width, height } = figure.pictures;
+  const canvas = el('canvas', { width, height, class: 'thumbnail' });
+  figure.sheet ||= createImageBitmap(new Blob([bytesOf(png)], { type: 'image/png' }));
+  figure.sheet.then((sheet) =>
+    canvas
+      .getContext('2d')
+      .drawImage(sheet, (i % columns) * width, Math.floor(i / columns) * height, width, height, 0, 0, width, height),
+  );
+  return canvas;
+}
+
+function showTip(figure, event, value) {
   tipBox.hidden = !value;
   if (!value) return;
+  const { picture: i, ...words } = value;
   tipBox.replaceChildren(
-    ...Object.entries(value).map(([k, v]) => el('div', null, el('span', null, `${k} `), el('b', null, v))),
+    ...(i === undefined ? [] : [picture(figure, i)]),
+    ...Object.entries(words).map(([k, v]) => el('div', null, el('span', null, `${k} `), el('b', null, v))),
   );
   const right = event.clientX + 16 + tipBox.offsetWidth < document.documentElement.clientWidth;
   tipBox.style.left = `${Math.max(4, right ? event.clientX + 12 : event.clientX - 12 - tipBox.offsetWidth)}px`;
@@ -202,7 +218,7 @@ function plot(figure) {
       renderer: 'svg',
       container: holder,
       hover: true,
-      tooltip: showTip,
+      tooltip: (handler, event, item, value) => showTip(figure, event, value),
     });
     canvas.dataset.panel = panel;
     return view.runAsync().then(() => old?.finalize());

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/mem.h"
+#include "report/pack.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -230,6 +231,20 @@ static ep_status add_job(json_t *jobs, json_t *job) {
   return st || !free ? st : ep_json_append(jobs, free);
 }
 
+/* What the scatter plot shows beside places: names of the classes, and pictures where the points are images. */
+static ep_status add_shown(json_t *job, const comparison *c, const ep_job *one) {
+  const ep_dataset *set = one->test ? one->test : one->train;
+  json_t *shown = json_object(), *pictures = NULL;
+  json_t *classes = json_object_get(c->points.table, "classes");
+  EP_TRY(ep_json_put(job, "shown", shown));
+  if (classes) EP_TRY(ep_json_put(shown, "classes", json_incref(classes)));
+  if (set->shape.height < 2 || set->shape.width < 2) return EP_OK;
+  const ptrdiff_t n = set->X.rows < EP_SHOWN ? set->X.rows : EP_SHOWN;
+  const ep_mat X = ep_mat_rows(&set->X, 0, n);
+  EP_TRY(ep_pack_pictures(&pictures, &X, set->shape));
+  return ep_json_put(shown, "pictures", pictures);
+}
+
 static ep_status one_job(comparison *c, long width, long seed) {
   char path[1200];
   json_t *job = NULL;
@@ -249,7 +264,8 @@ static ep_status one_job(comparison *c, long width, long seed) {
                       .show = last && seed == c->first,
                       .progress = &c->progress};
   EP_TRY(ep_compare_job(&job, &one));
-  const ep_status st = ep_jobs_write(path, job);
+  ep_status st = one.show && one.train ? add_shown(job, c, &one) : EP_OK;
+  if (!st) st = ep_jobs_write(path, job);
   if (st) json_decref(job);
   EP_TRY(st);
   return add_job(c->jobs, job);

@@ -35,6 +35,8 @@ void ep_progress_end(ep_compare_progress *p);
 
 #define EP_COMPARE_PATCHES "patches:100" /* of whitened where nobody named it, on images */
 
+enum { EP_SHOWN = 400 }; /* points of a scatter plot */
+
 /* One width and one seed. */
 typedef struct {
   const ep_compare_config *config;

@@ -22,7 +22,7 @@ ep_outputs ep_outputs_of(const ep_model *model) {
 
 /* the two principal axes of E, centred */
 static ep_status plane(ep_work *work, json_t *entry, const ep_mat *E, const int *labels) {
-  const ptrdiff_t n = E->rows < 400 ? E->rows : 400, z = E->cols;
+  const ptrdiff_t n = E->rows < EP_SHOWN ? E->rows : EP_SHOWN, z = E->cols;
   ep_mat C, V, X, Y;
   double lambda[2], *x;
   ep_eigen_info info;

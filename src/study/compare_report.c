@@ -114,6 +114,20 @@ static ep_status quality(json_t *figures, const json_t *result) {
   return st;
 }
 
+/* names of classes and pictures of the points, where the job has them */
+static ep_status show_points(json_t *f, const json_t *job) {
+  const json_t *shown = json_object_get(job, "shown"), *name;
+  json_t *pictures = json_object_get(shown, "pictures"), *classes = NULL;
+  size_t k;
+  if (pictures) EP_TRY(ep_json_put(f, "pictures", json_incref(pictures)));
+  json_array_foreach(json_object_get(shown, "classes"), k, name) {
+    if (!classes) EP_TRY(ep_json_put(f, "classes", classes = json_array()));
+    EP_TRY(ep_json_append(
+        classes, json_pack("{s:i, s:s}", "label", (int)k, "name", json_string_value(name))));
+  }
+  return EP_OK;
+}
+
 /* every method that has a plane of outputs */
 static ep_status embedding(json_t *figures, const json_t *result) {
   json_t *f, *job, *entry;
@@ -137,9 +151,10 @@ static ep_status embedding(json_t *figures, const json_t *result) {
     for (ptrdiff_t k = 0; k < n; k++) label[k] = (int)l[k];
     char panel[80];
     snprintf(panel, sizeof panel, "%s, %.1f %%", method, 100 * number_of(entry, "accuracy"));
-    const ep_status st = ep_figure_add(
+    ep_status st = ep_figure_add(
         f,
         &(ep_series){.name = method, .panel = panel, .count = n, .x = x, .y = y, .label = label});
+    if (!st && !any) st = show_points(f, job);
     if (st) json_decref(f);
     EP_TRY(st);
     any = true;

@@ -25,6 +25,8 @@ const pages = {
   ],
   reproduce: [['reproduce', 'linear-fig1', 'tangent-nofreelunch', '--quick', '--out', 'reproduce']],
 };
+// pages that lie beside those
+const more = { reproduce: ['reproduce/linear', 'reproduce/tangent'] };
 let browser;
 
 before(async () => {
@@ -76,7 +78,7 @@ async function look(name, width, colorScheme) {
   assert.ok(content <= view, `the body scrolls: ${content} > ${view}`);
   assert.deepEqual(await page.evaluate(cut), []);
   if (process.env.EP_SHOTS)
-    await page.screenshot({ path: join(process.env.EP_SHOTS, `${name}-${width}-${colorScheme}.png`), fullPage: true });
+    await page.screenshot({ path: join(process.env.EP_SHOTS, `${name.replace('/', '-')}-${width}-${colorScheme}.png`), fullPage: true });
   await context.close();
   assert.deepEqual(bad, []);
 }
@@ -84,7 +86,8 @@ async function look(name, width, colorScheme) {
 for (const [name, command] of Object.entries(pages))
   test(`${name}: nothing is cut, nothing complains`, async () => {
     execFileSync(process.env.EIGENPAIR, [...command.flat(), ...small], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
-    for (const width of [1400, 390]) for (const scheme of ['light', 'dark']) await look(name, width, scheme);
+    for (const page of [name, ...(more[name] || [])])
+      for (const width of [1400, 390]) for (const scheme of ['light', 'dark']) await look(page, width, scheme);
   });
 
 test('compare: the first line, the three questions, one dot a method', async () => {
@@ -102,6 +105,21 @@ test('compare: the first line, the three questions, one dot a method', async () 
   assert.equal(await page.locator('#figure-quality .mark-symbol.role-mark path').count(), rows - 1);
   const term = page.locator('main a.term').first();
   assert.ok(await page.locator(await term.getAttribute('href')).count());
+  await page.close();
+});
+
+test('compare: a point that is pointed at shows its picture', async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'compare/report.html')).href);
+  const dot = page.locator('#figure-embedding .mark-symbol.role-mark path').first();
+  await dot.scrollIntoViewIfNeeded();
+  await dot.hover({ force: true });
+  const inked = () => {
+    const c = document.querySelector('.tip:not([hidden]) canvas.thumbnail');
+    return c && c.width === 28 && c.getContext('2d').getImageData(0, 0, 28, 28).data.some((v, i) => i % 4 < 3 && v > 128);
+  };
+  await page.waitForFunction(inked, null, { timeout: 10000 });
+  assert.doesNotMatch(await page.locator('.tip').innerText(), /picture/);
   await page.close();
 });
 
