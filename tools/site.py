@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 NAV = [("Home", "index.md"), ("Start in five minutes", "start.md"),
        ("Use", [("Which method for whom", "methods.md"), ("Bring your data", "data.md"), ("Bring your network", "network.md"),
                 ("Kernels", "kernels.md"), ("Closed forms", "closed-forms.md"), ("Representations", "representations.md"),
-                ("Look at an embedding", "explore.md"), ("Reports", "report.md"), ("Several machines", "scale.md"),
+                ("Look at an embedding", "explore.md"), ("The pages", "pages.md"), ("Reports", "report.md"), ("Several machines", "scale.md"),
                 ("Python", "python.md"), ("C", "library.md"), ("Questions", "faq.md"), ("Glossary", "glossary.md")]),
        ("Science", [("The papers", "bibliography.md"), ("Findings", "findings.md"), ("WIDE, statement by statement", "papers/wide.md"),
                     ("OPTIMA, statement by statement", "papers/optima.md"), ("TANGENT, statement by statement", "papers/tangent.md"),

@@ -127,10 +127,6 @@ typedef struct {
 /* `default_pairs` ("triplet" or "positives") is used when the config leaves --pairs open. */
 ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
                          const char *default_pairs, const ep_run_config *run);
-/* A table is treated as the one that `table` was learnt on; NULL: it is learnt from. */
-ep_status ep_points_load_as(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
-                            const char *default_pairs, const ep_run_config *run,
-                            const json_t *table);
 /* The same from arrays that the caller lends; they stay in place as long as the points do. Whatever the type, the points
  * are those of a file with this array: unsigned bytes are pixels, (n, h, w) and (n, c, h, w) images.
  *   draw   X in the place of --data

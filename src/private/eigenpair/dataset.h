@@ -34,3 +34,7 @@ typedef struct {
 const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */
 /* The folder its files are in (or would be put in by a fetch); false if they are not all there. */
 bool ep_dataset_folder(char folder[1024], const char *name);
+/* A table is treated as the one that `table` was learnt on; NULL: it is learnt from. */
+ep_status ep_points_load_as(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
+                            const char *default_pairs, const ep_run_config *run,
+                            const json_t *table);
