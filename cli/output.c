@@ -140,14 +140,28 @@ ep_status make_report_folder(const char *folder) {
   return ep_folder_make(figures);
 }
 
+/* The settings that the command line speaks of; the page folds the others. */
+static json_t *given_settings(const json_t *config, int argc, char **argv) {
+  json_t *list = json_array();
+  const char *name;
+  json_t *value;
+  json_object_foreach((json_t *)config, name, value) {
+    const char *text = json_string_value(value);
+    const bool data = strcmp(name, "data") == 0 && text && *text; /* may be a word without a flag */
+    if (data || args_has(argc, argv, name)) json_array_append_new(list, json_string(name));
+  }
+  return list;
+}
+
 ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
                      int argc, char **argv) {
   static char line[4096];
   command_line(line, argc, argv);
+  json_t *config = json_object_get(result, "config");
   json_t *document =
-      json_pack("{s:s,s:[o],s:O,s:s,s:s,s:o,s:O}", "title", title, "sections", section, "settings",
-                json_object_get(result, "config"), "command", line, "version", ep_version(),
-                "machine", machine_json(), "result", result);
+      json_pack("{s:s,s:[o],s:O,s:o,s:s,s:s,s:o,s:O}", "title", title, "sections", section,
+                "settings", config, "changed", given_settings(config, argc, argv), "command", line,
+                "version", ep_version(), "machine", machine_json(), "result", result);
   if (document && json_was_lost()) json_decref(document), document = NULL;
   EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
   const ep_status st = ep_report_write(folder, document);

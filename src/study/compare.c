@@ -231,6 +231,15 @@ static ep_status add_job(json_t *jobs, json_t *job) {
   return st || !free ? st : ep_json_append(jobs, free);
 }
 
+/* points on the unit sphere are dark: the brightest pixel of every picture becomes white */
+static void to_white(const ep_mat *X) {
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    double most = 0;
+    for (ptrdiff_t j = 0; j < X->cols; j++) most = fmax(most, ep_get(X, i, j));
+    for (ptrdiff_t j = 0; most > 0 && j < X->cols; j++) ep_set(X, i, j, ep_get(X, i, j) / most);
+  }
+}
+
 /* What the scatter plot shows beside places: names of the classes, and pictures where the points are images. */
 static ep_status add_shown(json_t *job, const comparison *c, const ep_job *one) {
   const ep_dataset *set = one->test ? one->test : one->train;
@@ -240,8 +249,14 @@ static ep_status add_shown(json_t *job, const comparison *c, const ep_job *one) 
   if (classes) EP_TRY(ep_json_put(shown, "classes", json_incref(classes)));
   if (set->shape.height < 2 || set->shape.width < 2) return EP_OK;
   const ptrdiff_t n = set->X.rows < EP_SHOWN ? set->X.rows : EP_SHOWN;
-  const ep_mat X = ep_mat_rows(&set->X, 0, n);
-  EP_TRY(ep_pack_pictures(&pictures, &X, set->shape));
+  const ep_mat from = ep_mat_rows(&set->X, 0, n);
+  ep_mat X;
+  EP_TRY(ep_mat_new(&X, set->X.prec, n, set->X.cols));
+  ep_mat_copy(&X, &from);
+  to_white(&X);
+  const ep_status st = ep_pack_pictures(&pictures, &X, set->shape);
+  ep_mat_free(&X);
+  EP_TRY(st);
   return ep_json_put(shown, "pictures", pictures);
 }
 
