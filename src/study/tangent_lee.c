@@ -64,8 +64,8 @@ static ep_status lee_curves(ep_work *work, claim_curve *c, const lee_setting *s,
                             long seed) {
   const bool deep = s->depth > 1;
   const int seeds = claim_pick(size, 3, 5, 10);
-  const long first = deep ? 32 : 64;
-  const int widths = deep ? claim_pick(size, 4, 5, 7) : claim_pick(size, 5, 7, 9);
+  const long first = 64; /* of deep ones the narrower are before the asymptote */
+  const int widths = deep ? claim_pick(size, 3, 4, 6) : claim_pick(size, 5, 7, 9);
   const long steps = claim_pick(size, 300, 500, 500);
   for (int q = 0; q < QUANTITIES; q++) EP_TRY(claim_curve_new(&c[q], work, widths, seeds));
   for (int i = 0; i < widths; i++)
