@@ -35,7 +35,7 @@ static const lee_setting lee_settings[] = {{"erf", "erf", 1, 1, false},
                                            {"erf, 3 layers", "erf", 3, 1, false},
                                            {"erf, 3 outputs", "erf", 1, 3, false},
                                            {"relu, 2 layers", "relu", 2, 1, false},
-                                           {"tanh, 3 layers, 2 outputs", "tanh", 3, 2, false},
+                                           {"tanh, 2 layers", "tanh", 2, 1, false},
                                            {"control", "erf", 1, 1, true}};
 enum { SETTINGS = sizeof lee_settings / sizeof *lee_settings, QUANTITIES = 3 };
 static const char *const quantities[QUANTITIES] = {"outputs", "parameters", "kernel"};
@@ -64,8 +64,8 @@ static ep_status lee_curves(ep_work *work, claim_curve *c, const lee_setting *s,
                             long seed) {
   const bool deep = s->depth > 1;
   const int seeds = claim_pick(size, 3, 5, 10);
-  const long first = 64; /* of deep ones the narrower are before the asymptote */
-  const int widths = deep ? claim_pick(size, 3, 4, 6) : claim_pick(size, 5, 7, 9);
+  const long first = deep ? 32 : 64;
+  const int widths = deep ? claim_pick(size, 4, 5, 7) : claim_pick(size, 5, 7, 9);
   const long steps = claim_pick(size, 300, 500, 500);
   for (int q = 0; q < QUANTITIES; q++) EP_TRY(claim_curve_new(&c[q], work, widths, seeds));
   for (int i = 0; i < widths; i++)
