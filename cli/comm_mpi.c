@@ -42,6 +42,11 @@ ep_status ranks_share_machine(ep_run_config *config) {
   EP_CHECK(!chosen || threads == 1 || threads * on_node <= room, EP_ERR_ARG,
            "%d ranks of %ld threads on a node of %ld cores: use fewer ranks, or --threads 1",
            on_node, threads, room);
+  if (world.rank == 0)
+    fprintf(stderr,
+            "ranks    %d, %d on this node, each of %ld thread%s, on %d of its %ld cores%s\n",
+            world.size, on_node, threads, threads > 1 ? "s" : "", cores(), room,
+            cores() < room ? "" : " (not bound)");
   if (config->memory == 0) config->memory = ep_run_memory(config) / on_node;
   return world.broadcast(&world, &config->memory, sizeof config->memory); /* all decide alike */
 }

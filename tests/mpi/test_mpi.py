@@ -205,6 +205,12 @@ def test_threads_that_are_not_bound(tmp_path):
     fails(tmp_path, 2, "fit", *DATA, "--threads", 400, code=2, words=["400 threads"])
 
 
+def test_what_was_chosen_is_said(tmp_path):
+    """How many ranks, threads of each, cores it may use."""
+    done = subprocess.run(timeout=60, **mpi(tmp_path, 2, "fit", *DATA, "--method", "pca", "--width", 20))
+    assert done.returncode == 0 and "ranks    2, 2 on this node, each of 1 thread, on " in done.stderr and "cores" in done.stderr
+
+
 def test_a_rank_that_fails_ends_all(tmp_path):
     """The data are not there on one node: rank 1 alone runs in a folder without them."""
     np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
