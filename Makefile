@@ -16,7 +16,7 @@ help:
 	@echo "make site          the documents and references as pages: build/site/index.html"
 	@echo "make packages      a .deb and a .tar.gz; test-packages: both on a bare Debian 12 (needs root and the network)"
 	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
-	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch"
+	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch, JAX, scikit-learn (PEERS=--quick)"
 	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2 --ablations')"
 	@echo "make bench-large   more data than memory: 1,000,000 images with --memory 1G (POINTS=1e6)"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
@@ -111,10 +111,9 @@ bench: build
 	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
 	@build/release/bench
 
+# what a user would run instead, from PyPI, in an environment of its own; PEERS=--quick: a few minutes
 bench-peers: build
-	@tools/setup.sh packages-peers.txt
-	@cmake --build build/release -j $(JOBS) --target ep_bench -- --no-print-directory --quiet
-	@build/release/bench --peers bench
+	@tools/bench_peers.sh build/release $(PEERS)
 
 .PHONY: bench-large
 # 1,000,000 images in a file of 784 MB, whitened with --memory 1G

@@ -117,6 +117,13 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np, eigenpair as ep
+        >>> X = np.random.default_rng(0).normal(size=(60, 8))
+        >>> ep.Contrastive(method="whitened", n_components=3, width=50).fit(X, groups=np.arange(60) // 2).status_
+        'converged'
         """
         x = finite(points(X, least=2))
         self._note_features(X, x, reset=True)
@@ -135,6 +142,14 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np, eigenpair as ep
+        >>> X = np.random.default_rng(0).normal(size=(60, 8))
+        >>> a = ep.Contrastive(method="pca", n_components=3, width=50)
+        >>> a.partial_fit(X[:30]).partial_fit(X[30:]).transform(X).shape
+        (60, 3)
         """
         x = finite(points(X, least=2))
         first = not hasattr(self, "sums_")
@@ -158,6 +173,14 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np, eigenpair as ep
+        >>> X = np.random.default_rng(0).normal(size=(60, 8))
+        >>> a, b = (ep.Contrastive(method="pca", n_components=3, width=50).partial_fit(part) for part in (X[:30], X[30:]))
+        >>> a.merge(b).sums_.anchors
+        60
         """
         for one in (self, other):
             if not hasattr(one, "sums_"):
@@ -194,6 +217,13 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         Returns
         -------
         self
+
+        Examples
+        --------
+        >>> import numpy as np, eigenpair as ep
+        >>> A = np.random.default_rng(0).normal(size=(60, 8))
+        >>> ep.Contrastive(method="pca", n_components=3, width=50).fit_pairs(A, A + 0.1, A[::-1]).transform(A).shape
+        (60, 3)
         """
         first = finite(points(anchors, "anchors"), "anchors")
         lists = [_several(positives, "positives", first), _several(negatives, "negatives", first)]

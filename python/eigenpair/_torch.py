@@ -67,6 +67,14 @@ def from_torch(module: Any) -> Model:
     Returns
     -------
     Model: `embed` computes what the module does, `eigenpair.ntk` its tangent kernel with respect to its parameters
+
+    Examples
+    --------
+    >>> import torch, eigenpair as ep
+    >>> module = torch.nn.Sequential(torch.nn.Linear(5, 30), torch.nn.Tanh(), torch.nn.Linear(30, 2))
+    >>> model = ep.from_torch(module)
+    >>> model.n_features_in, model.n_components
+    (5, 2)
     """
     linear, phi = _read(module)
     first = linear[0].weight.detach().cpu().numpy()
@@ -95,6 +103,15 @@ def to_torch(model: Any) -> Any:
     Returns
     -------
     torch.nn.Module: (n, d) -> (n, n_components), with the model's numbers as parameters in the model's precision
+
+    Examples
+    --------
+    >>> import numpy as np, torch, eigenpair as ep
+    >>> X = np.random.default_rng(0).normal(size=(40, 5))
+    >>> model = ep.Contrastive(method="pca", n_components=2, width=20).fit(X)
+    >>> Z = ep.to_torch(model)(torch.from_numpy(X))
+    >>> bool(np.allclose(Z.detach().numpy(), model.transform(X), rtol=1e-8))
+    True
     """
     import torch
 

