@@ -39,7 +39,7 @@ def eigenpair_train(s):
     start = time.perf_counter()
     fit(0)
     empty = time.perf_counter() - start
-    return lambda: fit(s["epochs"]), lambda m: m.history_["loss"][-1:], lambda t: max(t - empty, 0) / s["epochs"]
+    return lambda: fit(s["epochs"]), lambda m: m.history_["loss"][-1:], lambda t: max(t - empty, 1e-6) / s["epochs"]
 
 
 def torch_train(s):
