@@ -9,10 +9,10 @@
 
 const ep_option ep_feature_options[] = {EP_FEATURE_OPTIONS(EP_OPT_ROW, ep_feature_config){0}};
 
-/* A new map: its file and a row here. */
 static const ep_map_kind *const kinds[] = {
-    &ep_map_network,   &ep_map_patches, &ep_map_stack, &ep_map_landmarks, &ep_map_tangent,
-    &ep_map_empirical, &ep_map_ntk,     &ep_map_nngp,  &ep_map_kappa,
+#define X(name) &ep_map_##name,
+    EP_MAPS(X)
+#undef X
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 

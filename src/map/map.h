@@ -3,7 +3,7 @@
  *
  *   f(x) = sum_k C_k' psi_k(x) - offset,
  *
- * and what differs between models is which maps. One file a map, one row each in the table of map.c; nothing outside this
+ * and what differs between models is which maps. One file a map, one row each in the table below; nothing outside this
  * folder knows which there are. psi = phi / (|phi| + sqrt(M) delta) (cosine) or M^{-1/2} phi (dot). Theory: section 6. */
 #include "core/real.h"
 
@@ -81,8 +81,20 @@ struct ep_map {
   ep_psi psi;
 };
 
-extern const ep_map_kind ep_map_network, ep_map_patches, ep_map_stack, ep_map_landmarks,
-    ep_map_tangent, ep_map_empirical, ep_map_ntk, ep_map_nngp, ep_map_kappa;
+/* The table: ep_map_NAME, in a file of its own. */
+#define EP_MAPS(X) \
+  X(network)       \
+  X(patches)       \
+  X(stack)         \
+  X(landmarks)     \
+  X(tangent)       \
+  X(empirical)     \
+  X(ntk)           \
+  X(nngp)          \
+  X(kappa)
+#define X(name) extern const ep_map_kind ep_map_##name;
+EP_MAPS(X)
+#undef X
 const ep_map_kind *ep_map_kind_of(const char *name); /* NULL: there is none */
 
 /* The map that plan->feature names. */

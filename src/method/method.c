@@ -12,24 +12,9 @@ const ep_option ep_closed_options[] = {EP_CLOSED_OPTIONS(EP_OPT_ROW, ep_closed_c
 const ep_option ep_fit_file_options[] = {EP_FIT_FILES(EP_OPT_ROW, ep_fit_files){0}};
 
 static const ep_method_row methods[] = {
-    {"gd", "gradient descent on the whole network", ep_fit_gd, .batches = true, .streams = true},
-    {"alpha", "ascent of the contrastive covariance tr C_alpha[f] (--weights)", ep_fit_alpha,
-     .batches = true, .views = true, .own_loss = true, .streams = true},
-    {"kernel", "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",
-     ep_fit_kernel, .stands_for = "gd", .both_kernels = true},
-    {"linearised", "gradient descent on the network's first-order Taylor model", ep_fit_linearised,
-     .stands_for = "gd"},
-    {"grassmann", "gradient descent on V and W with W'W = I", ep_fit_grassmann, .rotated = true},
-    {"iterate", "PCA for W, one gradient step for V, repeated", ep_fit_iterate,
-     .stands_for = "grassmann", .rotated = true, .few_steps = true},
-    {"pca", "PCA of C at the random start: no training", ep_fit_pca, .closed = true,
-     .streams = true, .stands_for = "grassmann", .rotated = true},
-    {"infinite", "the same at infinite width", ep_fit_infinite, .closed = true, .streams = true,
-     .rotated = true, .no_width = true},
-    {"whitened", "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral",
-     ep_fit_whitened, .views = true, .closed = true, .streams = true, .rotated = true},
-    {"linear", "linear model by its learning-dynamics equation, for the time rate x epochs",
-     ep_fit_linear, .own_loss = true},
+#define X(name, help, ...) {#name, help, ep_fit_##name, __VA_ARGS__},
+    EP_METHODS(X)
+#undef X
 };
 enum { METHODS = sizeof methods / sizeof *methods };
 

@@ -1,14 +1,36 @@
 #pragma once
-/* One function a method; the table is in method.c. */
+/* One file and one row here a method. */
 #include <eigenpair/method.h>
 
 /* Adds the terms of the model; its config and `unit` are there already. */
 typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points *points,
                             const ep_setup *setup);
-ep_method ep_fit_alpha, ep_fit_gd, ep_fit_kernel, ep_fit_linearised, ep_fit_linear;
-ep_method ep_fit_grassmann, ep_fit_iterate, ep_fit_pca, ep_fit_infinite, ep_fit_whitened;
 
-/* A row of the table: all that anyone asks of a method. */
+/* The table: ep_fit_NAME in NAME.c, and all that anyone asks of a method (ep_method_row). */
+#define EP_METHODS(X)                                                                             \
+  X(gd, "gradient descent on the whole network", .batches = true, .streams = true)                \
+  X(alpha, "ascent of the contrastive covariance tr C_alpha[f] (--weights)", .batches = true,     \
+    .views = true, .own_loss = true, .streams = true)                                             \
+  X(kernel, "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",   \
+    .stands_for = "gd", .both_kernels = true)                                                     \
+  X(linearised, "gradient descent on the network's first-order Taylor model", .stands_for = "gd") \
+  X(grassmann, "gradient descent on V and W with W'W = I", .rotated = true)                       \
+  X(iterate, "PCA for W, one gradient step for V, repeated", .stands_for = "grassmann",           \
+    .rotated = true, .few_steps = true)                                                           \
+  X(pca, "PCA of C at the random start: no training", .closed = true, .streams = true,            \
+    .stands_for = "grassmann", .rotated = true)                                                   \
+  X(infinite, "the same at infinite width", .closed = true, .streams = true, .rotated = true,     \
+    .no_width = true)                                                                             \
+  X(whitened, "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral", \
+    .views = true, .closed = true, .streams = true, .rotated = true)                              \
+  X(linear, "linear model by its learning-dynamics equation, for the time rate x epochs",         \
+    .own_loss = true)
+
+#define X(name, ...) ep_method ep_fit_##name;
+EP_METHODS(X)
+#undef X
+
+/* A row of the table. */
 typedef struct {
   const char *name, *help;
   ep_method *fit;
