@@ -4,6 +4,7 @@
  * six numbers of L. Cost: the dense product's times the share of listed columns. */
 #include "core/packed.h"
 #include "core/threads.h"
+#include "core/vector.h"
 
 #include <omp.h>
 #include <string.h>
@@ -13,8 +14,6 @@ enum {
   PANELS_AT_ONCE = 256 / (NV * EP_VECTOR)
 }; /* 256 bytes of a row of B: EP_PANEL_COLS or half of it */
 typedef real vec __attribute__((vector_size(EP_VECTOR), aligned(sizeof(real)), may_alias));
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 static int new_columns(const uint64_t *row, const uint64_t *have, int words) {
   int n = 0;
@@ -139,7 +138,7 @@ static ptrdiff_t group_start(const ep_side *L, ptrdiff_t group, ptrdiff_t groups
 /* A[row][j] (+)= alpha tile, for the rows that a panel stands for */
 static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptrdiff_t j,
                        const real *tile, int add) {
-  const ptrdiff_t n = smaller(NR, A->cols - j);
+  const ptrdiff_t n = ep_least(NR, A->cols - j);
   const real c = (real)alpha;
   for (int r = 0; r < MR && rows[r] >= 0; r++, tile += NR) {
     real *a = at(A, rows[r], j);
@@ -157,11 +156,11 @@ void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep
 #pragma omp parallel for schedule(dynamic) if (worth_threads(L, V->rows))
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
-    const ptrdiff_t wide = smaller(s.width, (V->rows - j0 + NR - 1) / NR);
+    const ptrdiff_t wide = ep_least(s.width, (V->rows - j0 + NR - 1) / NR);
     const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
     real *B = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 0);
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
-      const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
+      const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = ep_least(EP_PANEL_DEPTH, L->depth - k0);
       pack_transposed(B, V, j0, wide, k0, depth);
       for (ptrdiff_t w = 0; w < wide; w++)
         for (ptrdiff_t p = p0; p < p1; p++) {
@@ -180,7 +179,7 @@ void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep
 static void store_transposed(const ep_mat *G, double alpha, const real *C, const ep_side *L,
                              ptrdiff_t p0, ptrdiff_t p1, ptrdiff_t j0, double beta) {
   const real a = (real)alpha, b = (real)beta;
-  for (ptrdiff_t j = j0; j < smaller(j0 + NR, G->rows); j++) {
+  for (ptrdiff_t j = j0; j < ep_least(j0 + NR, G->rows); j++) {
     real *g = at(G, j, 0);
     const real *c = C + (j - j0);
     for (ptrdiff_t r = p0 * MR; r < p1 * MR; r++, c += NR) {
@@ -197,14 +196,14 @@ void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_
 #pragma omp parallel for schedule(dynamic) if (worth_threads(L, B->cols))
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
-    const ptrdiff_t wide = smaller(s.width, (B->cols - j0 + NR - 1) / NR);
+    const ptrdiff_t wide = ep_least(s.width, (B->cols - j0 + NR - 1) / NR);
     const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
     const ptrdiff_t c_size = (p1 - p0) * MR * NR;
     real *C = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 1),
          *Bp = C + c_size * wide;
     memset(C, 0, (size_t)(c_size * wide) * sizeof(real));
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
-      const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = smaller(EP_PANEL_DEPTH, L->depth - k0);
+      const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = ep_least(EP_PANEL_DEPTH, L->depth - k0);
       pack_straight(Bp, B, j0, wide, k0, depth);
       for (ptrdiff_t w = 0; w < wide; w++)
         for (ptrdiff_t p = p0; p < p1; p++) {

@@ -4,6 +4,7 @@
 
 #include "core/loops.h"
 #include "core/threads.h"
+#include "core/vector.h"
 
 #include <assert.h>
 #include <cblas.h>
@@ -36,8 +37,6 @@ static ptrdiff_t piece(ptrdiff_t n, double side) {
 static double tile_side(double entries) { return fmin(1000, fmax(240, sqrt(entries / 8))); }
 
 static ptrdiff_t tiles(ptrdiff_t n, ptrdiff_t piece) { return (n + piece - 1) / piece; }
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 static bool solo(double operations) { return !ep_worth_threads(operations) || omp_in_parallel(); }
 
@@ -83,7 +82,7 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
 #pragma omp parallel for schedule(dynamic)
   for (ptrdiff_t t = 0; t < tiles(m, rows) * across; t++) {
     const ptrdiff_t i = t / across * rows, j = t % across * cols;
-    const ptrdiff_t height = smaller(rows, m - i), width = smaller(cols, n - j);
+    const ptrdiff_t height = ep_least(rows, m - i), width = ep_least(cols, n - j);
     const ep_mat c_rows = ep_mat_rows(C, i, height), c = ep_mat_cols(&c_rows, j, width);
     const ep_mat a = op_rows(A, ta, i, height), b = op_rows(B, columns, j, width);
     gemm(&c, alpha, &a, ta, &b, tb, beta);
@@ -112,7 +111,7 @@ void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void 
   const ptrdiff_t part = piece(n, fmax(48, (double)n / 8));
 #pragma omp parallel for schedule(static)
   for (ptrdiff_t i = 0; i < n; i += part) {
-    const ep_mat a = op_rows(A, ta, i, smaller(part, n - i));
+    const ep_mat a = op_rows(A, ta, i, ep_least(part, n - i));
     gemv((char *)y + (size_t)i * size, alpha, &a, ta, x, beta);
   }
 }
@@ -156,7 +155,7 @@ static void gram(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, dou
   for (ptrdiff_t e = 0; e < count * (count + 1) / 2; e++) {
     ptrdiff_t i, j;
     triangle_place(&i, &j, e, count);
-    const ptrdiff_t height = smaller(part, n - i * part), width = smaller(part, n - j * part);
+    const ptrdiff_t height = ep_least(part, n - i * part), width = ep_least(part, n - j * part);
     const ep_mat rows = ep_mat_rows(G, i * part, height), g = ep_mat_cols(&rows, j * part, width);
     const ep_mat a = op_rows(A, t, i * part, height), b = op_rows(A, t, j * part, width);
     if (i == j) syrk(&g, alpha, &a, t, beta);
@@ -196,7 +195,7 @@ static void solve(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANS
   const ptrdiff_t part = piece(n, fmin(480, fmax(48, (double)n / 8)));
 #pragma omp parallel for schedule(dynamic)
   for (ptrdiff_t i = 0; i < n; i += part) {
-    const ptrdiff_t count = smaller(part, n - i);
+    const ptrdiff_t count = ep_least(part, n - i);
     const ep_mat b = side == CblasLeft ? ep_mat_cols(B, i, count) : ep_mat_rows(B, i, count);
     trsm(&b, L, side, t);
   }

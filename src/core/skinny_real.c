@@ -4,13 +4,12 @@
  *
  * A strip of columns is 64 bytes of some vectors, padded with zeros; some rows of sums stay in registers. Serial. */
 #include "core/loops.h"
+#include "core/vector.h"
 
 #include <string.h>
 
 enum { ROWS = EP_VECTOR > 16 ? 6 : 3, NV = 64 / EP_VECTOR, LANES = 64 / sizeof(real), DEPTH = 256 };
 typedef real vec __attribute__((vector_size(EP_VECTOR), aligned(sizeof(real)), may_alias));
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 /* panel_k = the strip of B that begins at (k0 + k, j); what is beyond its width stays as it is */
 static void fill_panel(real *panel, const ep_mat *B, ptrdiff_t k0, ptrdiff_t depth, ptrdiff_t j,
@@ -52,15 +51,15 @@ static inline __attribute__((always_inline)) void skinny(const ep_mat *C, double
                                                          const ep_mat *B, double beta) {
   real panel[DEPTH * LANES], sum[ROWS * LANES];
   for (ptrdiff_t j = 0; j < C->cols; j += LANES) {
-    const ptrdiff_t width = smaller(LANES, C->cols - j);
+    const ptrdiff_t width = ep_least(LANES, C->cols - j);
     memset(panel, 0, sizeof panel);
     for (ptrdiff_t k = 0; k < B->rows; k += DEPTH) {
-      const ptrdiff_t depth = smaller(DEPTH, B->rows - k);
+      const ptrdiff_t depth = ep_least(DEPTH, B->rows - k);
       fill_panel(panel, B, k, depth, j, width);
       for (ptrdiff_t i = 0; i < C->rows; i += ROWS) {
-        const ptrdiff_t n = smaller(ROWS, C->rows - i);
+        const ptrdiff_t n = ep_least(ROWS, C->rows - i);
         ptrdiff_t stride[ROWS];
-        for (int r = 0; r < ROWS; r++) stride[r] = smaller(r, n - 1) * (transposed ? 1 : A->ld);
+        for (int r = 0; r < ROWS; r++) stride[r] = ep_least(r, n - 1) * (transposed ? 1 : A->ld);
         sum_rows(sum, transposed ? at(A, k, i) : at(A, i, k), stride, transposed ? A->ld : 1, panel,
                  depth);
         for (ptrdiff_t r = 0; r < n; r++)

@@ -2,6 +2,8 @@
  * row of it goes through the layers. What belongs to a point alone (its variance in every layer) is computed once. */
 #include "kernel/dual_table.h"
 
+#include "core/vector.h"
+
 #include <eigenpair/analytic.h>
 #include <eigenpair/run.h>
 #include <float.h>
@@ -48,8 +50,6 @@ static double start_variance(const ep_net_shape *s, int l) {
   return s->standard ? drawn * s->bias[l] : pow(ep_net_bias_scale(s, l), 2);
 }
 
-static double or_one(double variance) { return variance > 0 ? variance : 1; }
-
 ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *s, ep_analytic_kind kind) {
   EP_CHECK(kind == EP_NNGP || !s->standard, EP_ERR_ARG,
            "the analytic tangent kernel is that of --parametrisation ntk: in the standard one it "
@@ -60,8 +60,8 @@ ep_status ep_analytic_of(ep_analytic *out, const ep_net_shape *s, ep_analytic_ki
              "network differs from the first",
              l + 1);
   *out = (ep_analytic){.phi = s->phi, .depth = s->depth, .input_scale = s->input_scale};
-  out->config = (ep_variance_config){.weight_variance = or_one(s->weight_variance),
-                                     .last_variance = or_one(s->last_variance),
+  out->config = (ep_variance_config){.weight_variance = ep_net_variance(s->weight_variance),
+                                     .last_variance = ep_net_variance(s->last_variance),
                                      .bias_variance = start_variance(s, 0),
                                      .last_bias_variance = start_variance(s, s->depth)};
   memcpy(out->phis, s->phis, sizeof out->phis);
@@ -74,8 +74,8 @@ ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
   ep_net_shape shape;
   ep_variance_config v = {.weight_variance = 1, .last_variance = 1};
   if (variances) v = *variances;
-  const ep_variance_config finite = {or_one(v.weight_variance), v.bias_variance,
-                                     or_one(v.last_variance), v.last_bias_variance};
+  const ep_variance_config finite = {ep_net_variance(v.weight_variance), v.bias_variance,
+                                     ep_net_variance(v.last_variance), v.last_bias_variance};
   EP_TRY(ep_net_shape_of(&shape, config, &finite, inputs));
   EP_TRY(ep_analytic_of(out, &shape, kind));
   out->config = v;
@@ -284,13 +284,11 @@ static long tile_fill(const ep_mat *K, const tile *t, const model *m, const poin
   return bad;
 }
 
-static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-
 static ptrdiff_t tile_rows(ptrdiff_t D, ptrdiff_t n) {
   const double room = tile_share * fmax(0, ep_run_room()),
                row = sizeof(double) * (double)(D > 0 ? D : 1);
   const double fit = fmin(fmin(tile_bytes, room) / row, sqrt(room / sizeof(double)));
-  return least(n, fit > TILE ? TILE : fit > LEAST_TILE ? (ptrdiff_t)fit : LEAST_TILE);
+  return ep_least(n, fit > TILE ? TILE : fit > LEAST_TILE ? (ptrdiff_t)fit : LEAST_TILE);
 }
 
 static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind) {
@@ -321,7 +319,7 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   EP_TRY(ep_work_mat(work, &V, EP_DOUBLE, wide, D));
   EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, tall, wide));
   for (ptrdiff_t i = 0; i < n; i += tall) {
-    const ptrdiff_t rows = least(tall, n - i);
+    const ptrdiff_t rows = ep_least(tall, n - i);
     tile t = {.i0 = i, .symmetric = !Y, .U = ep_mat_rows(&U, 0, rows)};
     unit_rows(&t.U, &x, i);
     for (ptrdiff_t j = Y ? 0 : i; j < n2; j += wide) {
@@ -329,7 +327,7 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
           (double)i /
           (double)n; /* rows above are done; of this row of tiles, the part to the left */
       EP_TRY(ep_run_step("percent of the kernel", 100 * (Y ? top : top * (2 - top)), 100));
-      const ptrdiff_t cols = least(wide, n2 - j);
+      const ptrdiff_t cols = ep_least(wide, n2 - j);
       t.j0 = j;
       t.V = !Y && i == j ? t.U : ep_mat_rows(&V, 0, cols);
       t.T = ep_mat_view(EP_DOUBLE, rows, cols, T.data);

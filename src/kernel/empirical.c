@@ -12,6 +12,7 @@
 #include "kernel/empirical.h"
 
 #include "core/mem.h"
+#include "core/vector.h"
 
 #include <eigenpair/stream.h>
 #include <eigenpair/kernel.h>
@@ -52,8 +53,6 @@ typedef struct {
   ep_mat weighted; /* (block, M) */
 } kernel_work;
 
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-
 /* ---- planning */
 
 /* Is the top layer's part of a full kernel made from products of rows? Making those costs about four operations. */
@@ -80,8 +79,8 @@ static ptrdiff_t gram_rows(const ep_net *net, ep_layout layout) {
 }
 
 /* a tile of products of rows of S: at most so large */
-static ptrdiff_t tile_rows(ptrdiff_t block) { return smaller(block * block, 360); }
-static ptrdiff_t tile_cols(const ep_net *net) { return smaller(net->shape.width, 256); }
+static ptrdiff_t tile_rows(ptrdiff_t block) { return ep_least(block * block, 360); }
+static ptrdiff_t tile_cols(const ep_net *net) { return ep_least(net->shape.width, 256); }
 
 static double block_bytes(const ep_net *net, ep_layout layout, double b, int sets) {
   const ep_net_shape *s = &net->shape;
@@ -170,14 +169,6 @@ static ep_mat shaped(const ep_mat *buffer, ptrdiff_t rows, ptrdiff_t cols) {
   return ep_mat_view(buffer->prec, rows, cols, buffer->data);
 }
 
-/* A_i += t b for every row */
-static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
-  for (ptrdiff_t i = 0; t != 0 && i < A->rows; i++) {
-    const ep_mat a = ep_mat_rows(A, i, 1);
-    ep_mat_axpy(&a, t, b);
-  }
-}
-
 /* A_1 = s_1 X V_1' + t_1 b_1,  A_{l+1} = s_{l+1} H_l V_{l+1}' + t_{l+1} b_{l+1},  H_l = phi_l(A_l), for points first.. of X */
 static ep_status load(features *f, const ep_net *net, const ep_mat *X, ptrdiff_t first,
                       ptrdiff_t count) {
@@ -194,7 +185,7 @@ static ep_status load(features *f, const ep_net *net, const ep_mat *X, ptrdiff_t
       const ep_mat below = ep_mat_rows(&f->H[l - 1], 0, count);
       ep_mat_mul(&A, s, &below, EP_N, &net->V[l], EP_T, 0);
     }
-    add_bias(&A, ep_net_bias_scale(shape, l), &net->b[l]);
+    ep_net_add_bias(&A, ep_net_bias_scale(shape, l), &net->b[l]);
     map_rows(&H, ep_net_phi(shape, l), &A, ep_activation_values);
   }
   ep_packed_free(packed);
@@ -282,7 +273,7 @@ static void pair_tile(const ep_mat *K, const kernel_work *w, double c, const ep_
   const ep_mat T =
       ep_mat_view(tile.prec, count, w->WW.rows, ep_mat_cols(&tile, rows * cols, 1).data);
   for (ptrdiff_t m0 = 0; m0 < m; m0 += cols) {
-    const ptrdiff_t k = smaller(cols, m - m0);
+    const ptrdiff_t k = ep_least(cols, m - m0);
     const ep_mat P = ep_mat_view(tile.prec, count, k, tile.data), ww = ep_mat_cols(&w->WW, m0, k);
     const ep_mat Sx = ep_mat_cols(&x->S, m0, k), Sy = ep_mat_cols(&y->S, m0, k);
     point_pair at = pair_at(first, x, y);
@@ -306,7 +297,7 @@ static void add_pairs(const ep_mat *K, kernel_work *w, double c, const ep_mat *H
                       const features *y) {
   const ptrdiff_t rows = tile_rows(w->cost.block), all = count_pairs(x, y);
 #pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t p = 0; p < all; p += rows) pair_tile(K, w, c, H, x, y, p, smaller(rows, all - p));
+  for (ptrdiff_t p = 0; p < all; p += rows) pair_tile(K, w, c, H, x, y, p, ep_least(rows, all - p));
 }
 
 /* diagonal and trace: K[x, y, e] += c H[x, y] sum_m WW_em S_xm S_ym */
@@ -364,7 +355,7 @@ static ep_status mirror(const ep_mat *K, const kernel_work *w) {
   const ptrdiff_t z = w->layout == EP_FULL ? w->net->shape.outputs : 1;
   for (ptrdiff_t y = 0; y < n; y += TILE)
     for (ptrdiff_t x = 0; x <= y; x += TILE) {
-      const ptrdiff_t ys[2] = {y, smaller(n, y + TILE)}, xs[2] = {x, smaller(n, x + TILE)};
+      const ptrdiff_t ys[2] = {y, ep_least(n, y + TILE)}, xs[2] = {x, ep_least(n, x + TILE)};
       EP_PICK(K->prec, ep_ntk_mirror)(K, ys, xs, z, entries / z);
       EP_TRY(ep_run_step("pairs of blocks", 1, 1));
     }
@@ -377,10 +368,10 @@ static ep_status all_pairs(const ep_mat *K, kernel_work *w) {
   const ptrdiff_t *k = w->cost.blocks, all = w->Y ? k[0] * k[1] : k[0] * (k[0] + 1) / 2;
   ptrdiff_t done = 0;
   for (ptrdiff_t x0 = 0; x0 < w->X->rows; x0 += b) {
-    const ptrdiff_t nx = smaller(b, w->X->rows - x0);
+    const ptrdiff_t nx = ep_least(b, w->X->rows - x0);
     EP_TRY(load(&w->f[0], w->net, w->X, x0, nx));
     for (ptrdiff_t y0 = w->Y ? 0 : x0; y0 < Y->rows; y0 += b) {
-      const ptrdiff_t ny = smaller(b, Y->rows - y0);
+      const ptrdiff_t ny = ep_least(b, Y->rows - y0);
       features *y = &w->f[!w->Y && y0 == x0 ? 0 : 1];
       EP_TRY(ep_run_step("pairs of blocks", (double)done++, (double)all));
       if (y == &w->f[1]) EP_TRY(load(y, w->net, Y, y0, ny));

@@ -14,11 +14,6 @@
 
 /* ---- the step */
 
-/* and their biases */
-static ep_mat all_of_V(const ep_net *net) {
-  return ep_mat_cols(&net->theta, 0, ep_net_hidden_parameters(&net->shape));
-}
-
 /* W <- retract(W - eta (I - WW') G), in double */
 static ep_status move_W(ep_work *work, const ep_net *net, const ep_mat *grad, double rate,
                         int how) {
@@ -48,7 +43,7 @@ static ep_status retract_W(const ep_net *net, const ep_mat *grad, double rate, c
 
 static ep_status grassmann_step(ep_training *t, bool *finite) {
   const double rate = t->setup->fit.rate;
-  const ep_mat V = all_of_V(t->net), dV = all_of_V(&t->grad);
+  const ep_mat V = ep_net_hidden_theta(t->net), dV = ep_net_hidden_theta(&t->grad);
   *finite = ep_training_step_is_safe(t);
   if (!*finite) return EP_OK;
   if (!t->setup->closed.frozen) ep_mat_axpy(&V, -rate, &dV);
@@ -58,7 +53,7 @@ static ep_status grassmann_step(ep_training *t, bool *finite) {
 
 /* W is found anew each time; only V moves */
 static ep_status iterate_step(ep_training *t, bool *finite) {
-  const ep_mat V = all_of_V(t->net), dV = all_of_V(&t->grad);
+  const ep_mat V = ep_net_hidden_theta(t->net), dV = ep_net_hidden_theta(&t->grad);
   *finite = ep_training_step_is_safe(t);
   if (!*finite) return EP_OK;
   ep_mat_axpy(&V, -t->setup->fit.rate, &dV);

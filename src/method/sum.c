@@ -3,11 +3,10 @@
 #include "method/sum.h"
 
 #include "core/threads.h"
+#include "core/vector.h"
 
 #include <math.h>
 #include <string.h>
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 /* ---- the numbers */
 
@@ -329,7 +328,7 @@ static ep_status keep_rows(ep_psi_rows *rows) {
   if (!ep_psi_rows_all_kept(rows)) return EP_OK;
   for (ptrdiff_t i = 0, n; i < mine.count; i += n) {
     ep_mat x;
-    n = smaller(rows->block, mine.count - i);
+    n = ep_least(rows->block, mine.count - i);
     const ep_mat to = ep_mat_rows(&rows->kept, mine.first + i, n);
     EP_TRY(ep_run_step("features", (double)i, (double)mine.count));
     EP_TRY(ep_points_block(&x, rows->points, mine.first + i, n, &rows->x));
@@ -347,7 +346,7 @@ static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, cons
   const ep_share mine = ep_comm_share(p->anchors);
   const ptrdiff_t end = mine.first + mine.count;
   for (ptrdiff_t i = mine.first; i < end; i += rows->block) {
-    const ptrdiff_t n = smaller(rows->block, end - i);
+    const ptrdiff_t n = ep_least(rows->block, end - i);
     const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);
     EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
     memcpy(g.point, p->anchor + i, (size_t)n * sizeof *g.point);

@@ -37,12 +37,10 @@ const ep_activation *ep_net_phi(const ep_net_shape *s, int l) {
   return s->phis[l].kind ? &s->phis[l] : &s->phi;
 }
 
-static double or_one(double variance) { return variance > 0 ? variance : 1; }
-
 /* variance of the entries a_l, for inputs of length 1 where l = 0 and entries of size 1 else, that a unit of a weight's
  * variance makes: s_0^2 or 1/M_{l-1} */
 static double root_of_layer(const ep_net_shape *s, int l) {
-  const double variance = or_one(l < s->depth ? s->weight_variance : s->last_variance);
+  const double variance = ep_net_variance(l < s->depth ? s->weight_variance : s->last_variance);
   const double fan = l == 0 ? s->input_scale : 1 / sqrt((double)ep_net_width(s, l - 1));
   return sqrt(variance) * fan;
 }
@@ -55,7 +53,7 @@ static double bias_variance(const ep_net_shape *s, int l) {
 
 double ep_net_bias_scale(const ep_net_shape *s, int l) {
   if (!s->bias[l]) return 0;
-  return s->standard ? 1 : sqrt(or_one(bias_variance(s, l)));
+  return s->standard ? 1 : sqrt(ep_net_variance(bias_variance(s, l)));
 }
 
 bool ep_net_is_plain(const ep_net_shape *s) {
@@ -64,7 +62,8 @@ bool ep_net_is_plain(const ep_net_shape *s) {
   for (int l = 0; l < s->depth; l++)
     if (ep_net_width(s, l) != s->width || !ep_activation_equal(ep_net_phi(s, l), &s->phi))
       return false;
-  return !s->standard && or_one(s->weight_variance) == 1 && or_one(s->last_variance) == 1;
+  return !s->standard && ep_net_variance(s->weight_variance) == 1 &&
+         ep_net_variance(s->last_variance) == 1;
 }
 
 ptrdiff_t ep_net_hidden_parameters(const ep_net_shape *s) {
@@ -72,6 +71,17 @@ ptrdiff_t ep_net_hidden_parameters(const ep_net_shape *s) {
   for (int l = 0; l < s->depth; l++)
     count += ep_net_width(s, l) * (ep_net_width(s, l - 1) + s->bias[l]);
   return count;
+}
+
+ep_mat ep_net_hidden_theta(const ep_net *net) {
+  return ep_mat_cols(&net->theta, 0, ep_net_hidden_parameters(&net->shape));
+}
+
+void ep_net_add_bias(const ep_mat *A, double t, const ep_mat *b) {
+  for (ptrdiff_t i = 0; t != 0 && i < A->rows; i++) {
+    const ep_mat a = ep_mat_rows(A, i, 1);
+    ep_mat_axpy(&a, t, b);
+  }
 }
 
 ptrdiff_t ep_net_parameters(const ep_net_shape *s) {

@@ -14,6 +14,7 @@
 #include "core/loops.h"
 #include "core/mem.h"
 #include "core/threads.h"
+#include "core/vector.h"
 
 #include <eigenpair/stream.h>
 #include <math.h>
@@ -48,8 +49,6 @@ static const ep_activation *top_phi(const ep_stream *s) {
 }
 
 static double top_scale(const ep_stream *s) { return ep_net_scale(&s->shape, s->shape.depth); }
-
-static ptrdiff_t smaller(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
 
 /* view of the part of A with rows i0.. and columns j0.. */
 static ep_mat part(const ep_mat *A, ptrdiff_t i0, ptrdiff_t rows, ptrdiff_t j0, ptrdiff_t cols) {
@@ -89,7 +88,7 @@ static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
 #pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat a = ep_mat_rows(A, i, 1);
-    ep_mat_axpy(&a, t, b);
+    ep_net_add_bias(&a, t, b);
   }
 }
 
@@ -100,7 +99,7 @@ static void bias_back(const ep_mat *db, double t, const ep_mat *dA, double beta)
   if (beta == 0) ep_mat_fill(db, 0);
 #pragma omp parallel for schedule(static) if (worth_threads(dA))
   for (ptrdiff_t j = 0; j < dA->cols; j += COLUMNS) {
-    const ptrdiff_t m = smaller(COLUMNS, dA->cols - j);
+    const ptrdiff_t m = ep_least(COLUMNS, dA->cols - j);
     const ep_mat to = ep_mat_cols(db, j, m);
     for (ptrdiff_t i = 0; i < dA->rows; i++) {
       const ep_mat from = part(dA, i, 1, j, m);
@@ -158,10 +157,10 @@ static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c,
                     const ep_mat *W) {
 #pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
-    const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
+    const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
     const ep_mat f = ep_mat_rows(F, i, n);
     for (ptrdiff_t j = 0; j < A->cols; j += TILE_COLS) {
-      const ptrdiff_t m = smaller(TILE_COLS, A->cols - j);
+      const ptrdiff_t m = ep_least(TILE_COLS, A->cols - j);
       const ep_mat a = part(A, i, n, j, m), h = tile(s, n, m), w = ep_mat_rows(W, j, m);
       ep_activation_values(&h, top_phi(s), &a);
       if (norm && j == 0)
@@ -179,13 +178,13 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
   for (ptrdiff_t m = 0; m < W->rows; m++)
     for (ptrdiff_t z = 0; z < W->cols; z++) ep_set(&s->Wt, z, m, ep_get(W, m, z));
   const ptrdiff_t threads = omp_get_max_threads(), share = (A->cols + threads - 1) / threads;
-  const ptrdiff_t width = smaller(TILE_COLS, share < 32 ? 32 : share);
+  const ptrdiff_t width = ep_least(TILE_COLS, share < 32 ? 32 : share);
 #pragma omp parallel for schedule(static) if (worth_threads(A))
   for (ptrdiff_t j = 0; j < A->cols; j += width) {
-    const ptrdiff_t m = smaller(width, A->cols - j);
+    const ptrdiff_t m = ep_least(width, A->cols - j);
     const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_cols(&s->Wt, j, m);
     for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
-      const ptrdiff_t n = smaller(TILE_ROWS, A->rows - i);
+      const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
       const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
       const ep_mat h = tile(s, n, m);
       ep_activation_both(&h, &a, top_phi(s), &a);
@@ -226,7 +225,7 @@ static void hidden_back(const ep_mat *A, const ep_activation *phi, const ep_mat 
 }
 
 static ptrdiff_t block_rows(const ep_stream *s, ptrdiff_t b) {
-  return smaller(s->block, s->X.rows - b * s->block);
+  return ep_least(s->block, s->X.rows - b * s->block);
 }
 
 static void load_block(ep_stream *s, const ep_net *net, ptrdiff_t b) {
@@ -339,7 +338,7 @@ static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
   hidden_back(&A, top_phi(s), &dA);
 #pragma omp parallel for schedule(static) if (worth_threads(&A))
   for (ptrdiff_t i = 0; i < n; i += TILE_ROWS) {
-    const ptrdiff_t rows = smaller(TILE_ROWS, n - i);
+    const ptrdiff_t rows = ep_least(TILE_ROWS, n - i);
     const ep_mat a = ep_mat_rows(&A, i, rows), f = ep_mat_rows(dF, i, rows);
     mul_outputs(&f, top_scale(s), &a, EP_N, &net->W, 1);
   }
@@ -367,7 +366,7 @@ static double hidden_numbers(const ep_stream *s) {
   const ep_net_shape *n = &s->shape;
   const double widest = (double)ep_net_widest(n);
   double sum = widest * ((n->depth > 1) + 2 * (s->pass == EP_PASS_TANGENT));
-  if (s->pass == EP_PASS_FORWARD) return sum + widest * (double)smaller(n->depth, 2);
+  if (s->pass == EP_PASS_FORWARD) return sum + widest * (double)ep_least(n->depth, 2);
   for (int l = 0; l < n->depth; l++) sum += (double)ep_net_width(n, l);
   return sum;
 }

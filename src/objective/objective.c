@@ -1,6 +1,8 @@
 /* L(F) and dL/dF: similarity map forward, loss on its values, map backward. */
 #include "objective/loss.h"
 
+#include "core/vector.h"
+
 #include <math.h>
 #include <omp.h>
 #include <string.h>
@@ -116,16 +118,6 @@ ep_status ep_objective_check(const ep_objective *o, const ep_pairs *pairs) {
   return EP_OK;
 }
 
-static double dot(const double *a, const double *b, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < n; j++) sum += a[j] * b[j];
-  return sum;
-}
-
-static void add(double *y, double c, const double *x, ptrdiff_t n) {
-  for (ptrdiff_t j = 0; j < n; j++) y[j] += c * x[j];
-}
-
 /* L = 1/N sum_n l(s_n1 .. s_nQ), listed pairs */
 static ep_status listed(double *loss, ep_work *work, const ep_mat *dU, const ep_mat *U,
                         const ep_pairs *pairs, const ep_objective *o) {
@@ -137,12 +129,12 @@ static ep_status listed(double *loss, ep_work *work, const ep_mat *dU, const ep_
   for (ptrdiff_t n = 0; n < pairs->anchors; n++) {
     const ptrdiff_t k0 = pairs->start[n], count = pairs->start[n + 1] - k0;
     const double *u = ep_d(U, pairs->anchor[n], 0);
-    for (ptrdiff_t q = 0; q < count; q++) s[q] = dot(u, ep_d(U, pairs->partner[k0 + q], 0), z);
+    for (ptrdiff_t q = 0; q < count; q++) s[q] = ep_dot(u, ep_d(U, pairs->partner[k0 + q], 0), z);
     sum += o->loss->pair(ds, s, pairs->sign + k0, count, &o->config);
     for (ptrdiff_t q = 0; q < count; q++) {
       const ptrdiff_t m = pairs->partner[k0 + q];
-      add(ep_d(dU, pairs->anchor[n], 0), share * ds[q], ep_d(U, m, 0), z);
-      add(ep_d(dU, m, 0), share * ds[q], u, z);
+      ep_add(ep_d(dU, pairs->anchor[n], 0), share * ds[q], ep_d(U, m, 0), z);
+      ep_add(ep_d(dU, m, 0), share * ds[q], u, z);
     }
   }
   *loss = sum * share;
@@ -224,7 +216,7 @@ static ep_status views(double *loss, ep_work *work, const ep_mat *dU, const ep_m
     EP_TRY(all_views(loss, work, &dY, &Y, n, o));
   }
   for (ptrdiff_t i = 0; i < 2 * n; i++)
-    add(ep_d(dU, view_point(pairs, i), 0), 1, ep_d(&dY, i, 0), z);
+    ep_add(ep_d(dU, view_point(pairs, i), 0), 1, ep_d(&dY, i, 0), z);
   return EP_OK;
 }
 

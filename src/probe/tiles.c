@@ -32,8 +32,6 @@ static void make_ready(const ep_mat *to, const ep_rows *rows, ptrdiff_t first, e
     *ep_d(to, i, d) = left ? 1 : -0.5 * ep_dot(ep_d(to, i, 0), ep_d(to, i, 0), d);
 }
 
-static ptrdiff_t least(ptrdiff_t a, ptrdiff_t b) { return a < b ? a : b; }
-
 typedef struct {
   const ep_rows *A, *B;
   ep_metric metric;
@@ -43,10 +41,10 @@ typedef struct {
 
 /* one tile of rows against all of B */
 static void row_tile(const ep_mat scratch[3], const task *t, ptrdiff_t row) {
-  const ep_mat u = ep_mat_rows(&scratch[0], 0, least(TILE, t->A->count - row));
+  const ep_mat u = ep_mat_rows(&scratch[0], 0, ep_least(TILE, t->A->count - row));
   make_ready(&u, t->A, row, t->metric, true);
   for (ptrdiff_t col = 0; col < t->B->count; col += WIDE) {
-    const ep_mat v = ep_mat_rows(&scratch[1], 0, least(WIDE, t->B->count - col));
+    const ep_mat v = ep_mat_rows(&scratch[1], 0, ep_least(WIDE, t->B->count - col));
     const ep_mat all = ep_mat_rows(&scratch[2], 0, u.rows), S = ep_mat_cols(&all, 0, v.rows);
     make_ready(&v, t->B, col, t->metric, false);
     ep_mat_mul(&S, 1, &u, EP_N, &v, EP_T, 0);
@@ -79,7 +77,7 @@ static ep_status tiles(ep_work *work, const task *t, const char *what) {
   for (ptrdiff_t first = 0; first < count; first += round) {
     EP_TRY(ep_run_step(what, (double)(first * TILE), (double)t->A->count));
 #pragma omp parallel for schedule(dynamic) num_threads((int)threads)
-    for (ptrdiff_t s = first; s < least(first + round, count); s++)
+    for (ptrdiff_t s = first; s < ep_least(first + round, count); s++)
       row_tile(scratch[omp_get_thread_num()], t, s * TILE);
   }
   return EP_OK;

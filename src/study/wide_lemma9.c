@@ -1,6 +1,8 @@
 /* WIDE Lemma 9, summed as it is printed: held against descent of the network, and integrated against the frozen kernel. */
 #include "study/wide.h"
 
+#include "core/vector.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -14,22 +16,17 @@ typedef struct {
   double delta, tau;
 } lemma9;
 
-static double dot(const double *a, const double *b, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t i = 0; i < n; i++) sum += a[i] * b[i];
-  return sum;
-}
-
 static double similarity(const lemma9 *l, const double *f, const double *g) {
-  const double s = dot(f, g, l->Z);
-  return l->cosine ? s / ((sqrt(dot(f, f, l->Z)) + l->delta) * (sqrt(dot(g, g, l->Z)) + l->delta))
-                   : s;
+  const double s = ep_dot(f, g, l->Z);
+  return l->cosine
+             ? s / ((sqrt(ep_dot(f, f, l->Z)) + l->delta) * (sqrt(ep_dot(g, g, l->Z)) + l->delta))
+             : s;
 }
 
 /* g_i(x, y) = ds(x, y) / df_i(x) */
 static double g_of(const lemma9 *l, const double *f, const double *g, ptrdiff_t i) {
   if (!l->cosine) return g[i];
-  const double nf = sqrt(dot(f, f, l->Z)), ng = sqrt(dot(g, g, l->Z)), d = l->delta;
+  const double nf = sqrt(ep_dot(f, f, l->Z)), ng = sqrt(ep_dot(g, g, l->Z)), d = l->delta;
   const double along = nf > 0 ? similarity(l, f, g) * f[i] / (nf * (nf + d)) : 0;
   return g[i] / ((nf + d) * (ng + d)) - along;
 }

@@ -9,10 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-static ep_mat all_of_V(const ep_net *net) {
-  return ep_mat_cols(&net->theta, 0, ep_net_hidden_parameters(&net->shape));
-}
-
 /* Points at a time, if each takes so many numbers of scratch. */
 static ptrdiff_t points_a_block(const ep_bound_run *run, double numbers) {
   const double bytes = (double)ep_sizeof(run->points->X.prec) * numbers;
@@ -59,7 +55,7 @@ static bool method_is(const ep_bound_run *run, const char *name) {
 ep_status ep_bound_inputs_from(ep_bound_inputs *out, const ep_bound_run *run) {
   EP_TRY(check(run));
   const ep_net_shape *shape = &run->start->shape;
-  const ep_mat V0 = all_of_V(run->start), V = all_of_V(run->now);
+  const ep_mat V0 = ep_net_hidden_theta(run->start), V = ep_net_hidden_theta(run->now);
   const double v0 = ep_mat_max(&V0), s0 = ep_mat_max(&run->start->W);
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &run->setup->objective));
@@ -125,7 +121,7 @@ static ep_status step(ep_work *work, ep_measured *out, const ep_bound_run *run, 
                        ep_run_memory_left(&run->setup->run) / 2);
   if (!st) st = gradient(&grad, work, stream, run);
   if (!st) {
-    const ep_mat V = all_of_V(run->now), dV = all_of_V(&grad);
+    const ep_mat V = ep_net_hidden_theta(run->now), dV = ep_net_hidden_theta(&grad);
     out->value = run->setup->fit.rate * ep_mat_max(of_W ? &grad.W : &dV);
     out->ceiling = ep_mat_max(of_W ? &run->now->W : &V);
   }

@@ -18,9 +18,14 @@ void ep_net_view(ep_net *net, void *theta);
 /* W for so many outputs: zeros, unless it is for so many already. The rest stays. */
 ep_status ep_net_set_outputs(ep_net *net, ptrdiff_t outputs);
 ptrdiff_t ep_net_hidden_parameters(const ep_net_shape *shape); /* those before W */
+ep_mat ep_net_hidden_theta(const ep_net *net);                 /* and these: V_1, b_1, V_2, .. */
 ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec); /* with the default variances */
 /* As ep_net_draw, or a copy of `start` where it is not NULL. */
 ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
                        const ep_variance_config *variances, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec);
+/* A_i += t b for every row; t = 0: there are no biases. Serial: callers share out rows. */
+void ep_net_add_bias(const ep_mat *A, double t, const ep_mat *b);
+/* A variance of a shape, where 0 stands for 1. */
+static inline double ep_net_variance(double variance) { return variance > 0 ? variance : 1; }
