@@ -22,5 +22,21 @@ struct ep_loss {
   bool tempered;        /* a function of s/tau */
 };
 
-ep_pair_loss ep_loss_linear, ep_loss_softmax, ep_loss_spectral;
-ep_view_loss ep_loss_barlow, ep_loss_vicreg;
+/* The table: the loss NAME is ep_loss_FUNCTION, of one anchor's similarities (pair) or of two views (view), and what else its
+ * row says. A function that several losses share is in several rows. */
+#define EP_LOSSES(X)                                                                             \
+  X(linear, pair, linear, "- sum a s", .slope = 1, .similarity = EP_COSINE, .other = true)       \
+  X(softmax, pair, softmax, "InfoNCE", .slope = 1, .tempered = true, .similarity = EP_COSINE,    \
+    .other = true, .needs_negatives = true)                                                      \
+  X(ntxent, pair, softmax, "SimCLR: InfoNCE over all views", .slope = 1, .tempered = true,       \
+    .similarity = EP_COSINE, .every_view = true)                                                 \
+  X(spectral, pair, spectral, "- 2 s(+) + s(-)^2", .slope = 2, .similarity = EP_DOT,             \
+    .other = true, .needs_negatives = true)                                                      \
+  X(barlow, view, barlow, "Barlow Twins", .similarity = EP_DOT)                                  \
+  X(vicreg, view, vicreg, "VICReg", .similarity = EP_DOT)                                        \
+  X(noncontrastive, pair, linear, "- sum s over positives", .slope = 1, .similarity = EP_COSINE, \
+    .other = true, .positives_only = true)
+
+#define X(name, of, function, ...) ep_##of##_loss ep_loss_##function;
+EP_LOSSES(X)
+#undef X

@@ -10,43 +10,9 @@
 const ep_option ep_objective_options[] = {EP_OBJECTIVE_OPTIONS(EP_OPT_ROW, ep_objective_config){0}};
 
 static const ep_loss losses[] = {
-    {.name = "linear",
-     .help = "- sum a s",
-     .pair = ep_loss_linear,
-     .slope = 1,
-     .similarity = EP_COSINE,
-     .other = true},
-    {.name = "softmax",
-     .help = "InfoNCE",
-     .pair = ep_loss_softmax,
-     .slope = 1,
-     .tempered = true,
-     .similarity = EP_COSINE,
-     .other = true,
-     .needs_negatives = true},
-    {.name = "ntxent",
-     .help = "SimCLR: InfoNCE over all views",
-     .pair = ep_loss_softmax,
-     .slope = 1,
-     .tempered = true,
-     .similarity = EP_COSINE,
-     .every_view = true},
-    {.name = "spectral",
-     .help = "- 2 s(+) + s(-)^2",
-     .pair = ep_loss_spectral,
-     .slope = 2,
-     .similarity = EP_DOT,
-     .other = true,
-     .needs_negatives = true},
-    {.name = "barlow", .help = "Barlow Twins", .view = ep_loss_barlow, .similarity = EP_DOT},
-    {.name = "vicreg", .help = "VICReg", .view = ep_loss_vicreg, .similarity = EP_DOT},
-    {.name = "noncontrastive",
-     .help = "- sum s over positives",
-     .pair = ep_loss_linear,
-     .slope = 1,
-     .similarity = EP_COSINE,
-     .other = true,
-     .positives_only = true},
+#define X(name, of, function, help, ...) {#name, help, .of = ep_loss_##function, __VA_ARGS__},
+    EP_LOSSES(X)
+#undef X
 };
 enum { LOSSES = sizeof losses / sizeof *losses };
 
