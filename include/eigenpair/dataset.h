@@ -76,7 +76,8 @@ ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points
 /* How pairs come about: drawn from the data, or ready. */
 #define EP_PAIR_OPTIONS(X, S)                                                                     \
   X(S, TEXT, pairs, "", 0, 0, NULL,                                                               \
-    "triplet (default), positives, all (every other point a negative), P+Q (so many of each)")    \
+    "triplet (default), positives, all (every other point a negative), P+Q (so many of each), "   \
+    "labels:P+Q (positives have the point's label, negatives another: supervised contrastive)")   \
   X(S, INT, views, "0", 0, 1000, NULL,                                                            \
     "views of a point: itself and R - 1 augmented ones, each a positive; 0: as --pairs says")     \
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \

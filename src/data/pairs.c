@@ -51,7 +51,8 @@ ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text) {
     int p = 0, q = -1, end = 0;
     const bool read = sscanf(text, "%4d+%4d%n", &p, &q, &end) == 2 && !text[end];
     EP_CHECK(read && p >= 1 && p <= 1000 && q >= 0 && q <= 1000, EP_ERR_ARG,
-             "--pairs '%s' is not one of: triplet, positives, all, or P+Q such as 2+3", text);
+             "--pairs '%s' is not one of: triplet, positives, all, P+Q such as 2+3, or labels:P+Q",
+             text);
     *out = (ep_pair_plan){p, q, false};
   }
   return EP_OK;
@@ -83,6 +84,42 @@ ep_status ep_pairs_draw_some(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t first, 
 
 ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *plan, long seed) {
   return ep_pairs_draw_some(out, anchors, 0, anchors, plan, seed);
+}
+
+/* ---- pairs by label */
+
+/* the next point after `from` that has the anchor's label, or another one; -1: there is none */
+static ptrdiff_t next_of(const int *label, ptrdiff_t n, ptrdiff_t anchor, ptrdiff_t from,
+                         bool same) {
+  for (ptrdiff_t tried = 1; tried <= n; tried++) {
+    const ptrdiff_t at = (from + tried) % n;
+    if (at != anchor && (label[at] == label[anchor]) == same) return at;
+  }
+  return -1;
+}
+
+ep_status ep_pairs_by_label(ep_pairs *out, const int *label, ptrdiff_t n, const ep_pair_plan *plan,
+                            long seed) {
+  const int partners = plan->positives + plan->negatives;
+  EP_CHECK(!plan->all_others, EP_ERR_ARG,
+           "--pairs labels:all would make negatives of a point's own label: give labels:P+Q");
+  EP_TRY(ep_pairs_new(out, n, n, n * partners, false));
+  for (ptrdiff_t i = 0; i < n; i++) {
+    ep_random r = ep_random_new((uint64_t)seed, EP_STREAM_NEGATIVE, (uint32_t)i);
+    ptrdiff_t at[2] = {(ptrdiff_t)ep_random_below(&r, n), (ptrdiff_t)ep_random_below(&r, n)};
+    out->anchor[i] = i;
+    out->start[i + 1] = (i + 1) * partners;
+    for (int q = 0; q < partners; q++) {
+      const bool same = q < plan->positives;
+      const ptrdiff_t found = next_of(label, n, i, at[same], same);
+      EP_CHECK(found >= 0 || same, EP_ERR_INPUT,
+               "all points have one label: --pairs labels:P+Q finds no negatives");
+      at[same] = found < 0 ? at[same] : found;
+      out->partner[i * partners + q] = found < 0 ? i : found;
+      out->sign[i * partners + q] = same ? 1 : -1;
+    }
+  }
+  return EP_OK;
 }
 
 /* ---- groups of points that are there */

@@ -111,9 +111,30 @@ static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config 
   return settle(out, rows, ep_rows_count(*rows), &chain, run);
 }
 
+/* --pairs labels:P+Q: every row is a point as it is, its positives are points of its label */
+static const char by_label[] = "labels:";
+
+static ep_status label_rows(ep_points *out, ep_rows **rows, const int *labels,
+                            const ep_data_config *data, const ep_pair_config *config,
+                            const ep_pair_plan *plan, const ep_run_config *run, ep_shard shard) {
+  EP_CHECK(labels, EP_ERR_INPUT,
+           "--pairs %s needs points with labels: a data set that has them, or --label-column",
+           config->pairs);
+  EP_CHECK(!config->augment[0] && shard.count == 0, EP_ERR_ARG,
+           "--augment and shards do not go with --pairs labels:P+Q: positives are other points");
+  out->shape = ep_rows_shape(*rows);
+  out->unit = ep_scale_is_unit(data, out->shape);
+  EP_TRY(ep_pairs_by_label(&out->pairs, labels, ep_rows_count(*rows), plan, run->seed));
+  EP_TRY(settle(out, rows, ep_rows_count(*rows), NULL, run));
+  out->drawn = 0; /* ep_points_place does not know these pairs */
+  return EP_OK;
+}
+
 static ep_status read_plan(ep_pair_plan *plan, const ep_pair_config *config,
                            const char *default_pairs) {
-  EP_TRY(ep_pair_plan_parse(plan, config->pairs[0] ? config->pairs : default_pairs));
+  const bool labels = strncmp(config->pairs, by_label, strlen(by_label)) == 0;
+  const char *text = config->pairs + (labels ? strlen(by_label) : 0);
+  EP_TRY(ep_pair_plan_parse(plan, config->pairs[0] ? text : default_pairs));
   EP_CHECK(config->views == 0 || !config->pairs[0], EP_ERR_ARG,
            "give --pairs or --views, not both: --views R is R - 1 positives a point");
   EP_CHECK(config->views != 1, EP_ERR_ARG, "--views 1 makes no pair: two views at least");
@@ -132,7 +153,9 @@ static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *d
   EP_TRY(X ? ep_rows_open_array(&rows, X, data, run)
            : ep_rows_open(&rows, &labels, data, run, table));
   out->table = json_incref((json_t *)ep_rows_table(rows));
-  const ep_status st = draw_from(out, &rows, data, config, &plan, run, shard);
+  const bool labelled = strncmp(config->pairs, by_label, strlen(by_label)) == 0;
+  const ep_status st = labelled ? label_rows(out, &rows, labels, data, config, &plan, run, shard)
+                                : draw_from(out, &rows, data, config, &plan, run, shard);
   ep_rows_free(rows);
   ep_labels_free(labels);
   return st;

@@ -17,7 +17,6 @@ typedef struct {
 /* What is trained; texts left NULL and numbers left 0 are the program's defaults. */
 typedef struct {
   const char *data, *method, *loss, *similarity, *activation, *track, *pairs, *augment;
-  bool supervised; /* positives have the anchor's label, negatives another one */
   long outputs, depth;
   double rate, tolerance;
   double rate_of_width; /* > 0: the rate is this times M */

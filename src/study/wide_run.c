@@ -96,39 +96,13 @@ ep_status wide_setup_only(wide_fit *f, const wide_setting *s, const wide_size *z
   return EP_OK;
 }
 
-/* Partners of each anchor anew: the next anchors of its label as positives, the next of other labels as negatives. An anchor
- * that is alone with its label keeps its own. */
-static void pair_by_label(ep_pairs *p, const int *label) {
-  for (ptrdiff_t n = 0; n < p->anchors; n++) {
-    ptrdiff_t at[2] = {n, n};
-    for (ptrdiff_t q = p->start[n]; q < p->start[n + 1]; q++) {
-      ptrdiff_t *next = &at[p->sign[q] > 0];
-      for (ptrdiff_t tried = 1; tried <= p->anchors; tried++) {
-        *next = (*next + 1) % p->anchors;
-        if (*next == n || (label[*next] == label[n]) != (p->sign[q] > 0)) continue;
-        p->partner[q] = p->anchor[*next];
-        break;
-      }
-    }
-  }
-}
-
-static ep_status supervise(wide_fit *f) {
-  ep_dataset set;
-  EP_TRY(ep_dataset_load(&set, &f->setup->data, &f->setup->run)); /* rows as the anchors are */
-  pair_by_label(&f->points.pairs, set.labels);
-  ep_dataset_free(&set);
-  return EP_OK;
-}
-
 ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, long width, long seed,
                      const ep_run_config *run) {
   ep_objective o;
   EP_TRY(wide_setup_only(f, s, z, width, seed, run));
   EP_TRY(ep_objective_parse(&o, &f->setup->objective));
-  EP_TRY(ep_points_load(&f->points, &f->setup->data, &f->setup->pair,
-                        ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run));
-  return s->supervised ? supervise(f) : EP_OK;
+  return ep_points_load(&f->points, &f->setup->data, &f->setup->pair,
+                        ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run);
 }
 
 static ep_status fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f,

@@ -145,7 +145,8 @@ const ep_statement ep_statements_wide[] = {
      "Softmax, NT-Xent, Barlow Twins and VICReg keep their kernel at equal progress; the spectral "
      "loss has no end on triplets."},
     {"Summary, supervised contrastive loss and AMDIM", "wide-open-losses", NULL,
-     "Pairs by label, and four local views an image, as losses of their own in that claim."},
+     "Pairs by label (--pairs labels:2+4) and four local views an image (--pairs 4+4 --augment "
+     "crop:0.1-0.3) with the softmax loss, in that claim."},
     {"Summary, other data", "wide-open-data", NULL, "Fashion-MNIST as MNIST."},
     {0},
 };

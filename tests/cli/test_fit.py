@@ -499,3 +499,21 @@ def test_formats_are_the_same_points(fit, tmp_path, rng, write):
     np.savez(tmp_path / "x.npz", **({"b": X, "c": X + 1} if ":" in write else {"b": X}))
     one, two = (fit("--data", d, *SMALL, "--epochs", 2).history["loss"] for d in ("x.npy", write))
     np.testing.assert_array_equal(one, two)
+
+
+def test_pairs_by_label(good, ep, save, rng, tmp_path):
+    """--pairs labels:P+Q (supervised contrastive): labels come apart more than with crops; bad uses are one line."""
+    def apart(*words):
+        good("fit", "--data", "digits", "--samples", 60, "--width", 50, "--outputs", 5, "--loss", "softmax", "--epochs", 60,
+             "--rate", 10, "--out", "m.npz", *words)
+        good("embed", "--model", "m.npz", "--data", "digits", "--samples", 60, "--out", "e.npy", "--labels-out", "l.npy")
+        E, labels = np.load(tmp_path / "e.npy"), np.load(tmp_path / "l.npy")
+        S = np.corrcoef(E)
+        same = labels[:, None] == labels
+        return S[same].mean() - S[~same].mean()
+    assert apart("--pairs", "labels:3+6") > apart() + 0.1
+    save(x=rng.normal(size=(8, 3)))
+    for words in (["--data", "x.npy", "--pairs", "labels:2+2"], ["--data", "digits", "--pairs", "labels:all"],
+                  ["--data", "digits", "--pairs", "labels:2+2", "--augment", "flip"]):
+        code, out, err = ep("fit", *words, "--out", "bad.npz")
+        assert (code, out) == (2, "") and "labels" in err and err.count("\n") == 1

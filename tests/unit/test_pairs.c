@@ -227,12 +227,36 @@ static void pair_matrix(void **state) {
   }
 }
 
+/* partners of the anchor's label are positives, all others negatives; a point alone is its own; one label has no negatives */
+static void by_label(void **state) {
+  (void)state;
+  static const int label[] = {3, 1, 3, 1, 1, 3, 7, 3}, one[] = {2, 2, 2};
+  const ep_pair_plan plan = {2, 3, false};
+  ep_pairs p;
+  CHECK_OK(ep_pairs_by_label(&p, label, 8, &plan, 5));
+  assert_int_equal(p.anchors, 8);
+  assert_int_equal(p.points, 8);
+  for (ptrdiff_t n = 0; n < 8; n++) {
+    assert_int_equal(p.start[n + 1] - p.start[n], 5);
+    for (ptrdiff_t q = p.start[n]; q < p.start[n + 1]; q++) {
+      assert_int_equal(p.sign[q], q < p.start[n] + 2 ? 1 : -1);
+      assert_int_equal(label[p.partner[q]] == label[n], p.sign[q] > 0);
+      assert_int_equal(p.partner[q] == n, n == 6 && p.sign[q] > 0);
+    }
+    assert_true(n == 6 || p.partner[p.start[n]] != p.partner[p.start[n] + 1]);
+  }
+  ep_pairs_free(&p);
+  assert_int_equal(ep_pairs_by_label(&p, one, 3, &plan, 5), EP_ERR_INPUT);
+  ep_pairs_free(&p);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(plans),         cmocka_unit_test(draw),
       cmocka_unit_test(batch),         cmocka_unit_test(merge),
       cmocka_unit_test(digits),        cmocka_unit_test(labels_follow),
       cmocka_unit_test(out_of_memory), cmocka_unit_test(pair_matrix),
+      cmocka_unit_test(by_label),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -8,6 +8,11 @@ ptrdiff_t ep_pairs_most_partners(const ep_pairs *pairs); /* listed ones */
 ep_status ep_pairs_draw_some(ep_pairs *out, ptrdiff_t anchors, ptrdiff_t first, ptrdiff_t count,
                              const ep_pair_plan *plan, long seed);
 
+/* Points 0 .. n-1 are anchors; positives of an anchor are points of its label, negatives of another one, from a place drawn
+ * with the seed on. A point alone with its label is its own positive. */
+ep_status ep_pairs_by_label(ep_pairs *out, const int *label, ptrdiff_t n, const ep_pair_plan *plan,
+                            long seed);
+
 /* The pairs of some anchors, with points renumbered 0, 1, ..; point[i] (room for pairs->points) gets the
  * old number of new point i. `place` is scratch of pairs->points entries, all -1 before and after. */
 ep_status ep_pairs_batch(ep_pairs *out, ptrdiff_t *point, const ep_pairs *pairs,
