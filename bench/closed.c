@@ -50,7 +50,7 @@ static point measure(long anchors, const char *memory) {
   point out;
   make_setup(&s, "pca", anchors, memory);
   double begin = bench_now();
-  bench_must(ep_points_load(&p, &s.data, &s.pair, "triplet", &s.run));
+  bench_must(ep_points_load(NULL, &p, &s.data, &s.pair, "triplet", &s.run));
   out.load = bench_now() - begin;
   ep_memory_peak_reset();
   begin = bench_now();
@@ -91,7 +91,7 @@ static void bench_augment(void) {
   ep_augment chain;
   ep_mat out;
   make_setup(&s, "pca", 0, "4G");
-  bench_must(ep_dataset_load(&set, &s.data, &s.run));
+  bench_must(ep_dataset_load(NULL, &set, &s.data, &s.run));
   static const char *const chains[] = {"crop", "shift,rotate", "crop,flip,noise:0.1", "blur"};
   bench_must(ep_mat_new(&out, EP_SINGLE, set.X.rows, set.X.cols));
   ep_mat_fill(&out, 1);
@@ -172,7 +172,7 @@ static void bench_peers(const char *peers) {
   for (int i = 0; i < 6; i++) snprintf(path[i], sizeof path[i], "%s/%s", folder, names[i]);
   make_setup(&s, "pca", N, "4G");
   s.net.width = WIDTH;
-  bench_must(ep_points_load(&p, &s.data, &s.pair, "triplet", &s.run));
+  bench_must(ep_points_load(NULL, &p, &s.data, &s.pair, "triplet", &s.run));
   write_rows(folder, names[0], &p, p.pairs.anchor, N, 1);
   write_rows(folder, names[1], &p, p.pairs.partner, N, 2);
   write_rows(folder, names[2], &p, p.pairs.partner + 1, N, 2);

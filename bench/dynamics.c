@@ -22,7 +22,7 @@ static void load(problem *p) {
   strcpy(data.data, "digits");
   data.samples = POINTS;
   strcpy(run.precision, "double");
-  bench_must(ep_points_load(&p->points, &data, &pair, "triplet", &run));
+  bench_must(ep_points_load(NULL, &p->points, &data, &pair, "triplet", &run));
   const ptrdiff_t d = p->points.X.cols;
   bench_must(ep_mat_new(&p->C, EP_DOUBLE, d, d));
   bench_must(ep_linear_add(&p->C, &p->points.X, &p->points.pairs, 1. / POINTS));

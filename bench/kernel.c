@@ -26,7 +26,7 @@ typedef struct {
 static double run_kernel(void *what) {
   empirical *e = what;
   const double begin = bench_now();
-  bench_must(ep_ntk_empirical(&e->K, &e->net, &e->X, NULL, EP_FULL, 8e9));
+  bench_must(ep_ntk_empirical(NULL, &e->K, &e->net, &e->X, NULL, EP_FULL, 8e9));
   return bench_now() - begin;
 }
 
@@ -163,7 +163,7 @@ static double three_layers(void *activation) {
   ep_random_fill_normal(&X, 1, EP_STREAM_DATA, 0);
   ep_scale_to_unit(&X);
   const double begin = bench_now();
-  bench_must(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL));
+  bench_must(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
   const double seconds = bench_now() - begin;
   ep_mat_free(&X);
   ep_mat_free(&K);
@@ -195,7 +195,7 @@ static double analytic_seconds(double *extra, const char *activation, int depth,
   const double before = (double)ep_memory_current();
   ep_memory_peak_reset();
   const double begin = bench_now();
-  bench_must(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL));
+  bench_must(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
   const double seconds = bench_now() - begin;
   *extra = (double)ep_memory_peak() - before;
   ep_mat_free(&X);
@@ -259,7 +259,7 @@ static void bench_frozen(void) {
   strcpy(s.data.data, "digits");
   s.data.samples = 1000;
   s.net.width = 10000;
-  bench_must(ep_points_load(&p, &s.data, &s.pair, "triplet", &s.run));
+  bench_must(ep_points_load(NULL, &p, &s.data, &s.pair, "triplet", &s.run));
   s.fit.epochs = 5;
   const double few = fit_seconds(&s, &p);
   s.fit.epochs = 25;

@@ -47,7 +47,7 @@ static void bench_sets(void) {
   bench_must(ep_mat_new(&C, EP_DOUBLE, M, N));
   ep_random_fill_normal(&X, 1, EP_STREAM_DATA, 0);
   ep_scale_to_unit(&X);
-  bench_must(ep_analytic_kernel(&K, &k.network, EP_NTK, &X, NULL));
+  bench_must(ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &X, NULL));
   bench_must(ep_domain_sample(&d, &K, DBL_EPSILON));
   double T[M], best = INFINITY, product = INFINITY;
   const ep_target f = {.F = X};

@@ -52,7 +52,7 @@ static void bench_starts(const char *weights) {
   bench_must(ep_synthetic_make(&layer.X, &labels, "clusters", "10,2000,50", 0, 0, EP_DOUBLE));
   ep_labels_free(labels);
   const double begin = bench_now();
-  bench_must(ep_optima_find(&o, &layer, &config, &run));
+  bench_must(ep_optima_find(NULL, &o, &layer, &config, &run));
   printf(
       "1,000 starts, clusters of N = 2,000, d = 50, %s weights: %.1f s (under 60), %.0f "
       "iterations a start, %td optima\n",

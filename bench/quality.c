@@ -19,10 +19,10 @@ static void load(labelled *d, const char *name, long samples) {
   ep_options_default(ep_data_options, &config);
   snprintf(config.data, sizeof config.data, "%s", name);
   config.samples = samples;
-  bench_must(ep_dataset_load(&d->train, &config, &run));
+  bench_must(ep_dataset_load(NULL, &d->train, &config, &run));
   snprintf(config.data, sizeof config.data, "%s:test", name);
   config.samples = 0;
-  bench_must(ep_dataset_load(&d->test, &config, &run));
+  bench_must(ep_dataset_load(NULL, &d->test, &config, &run));
   ep_scale_to_unit(&d->train.X);
   ep_scale_to_unit(&d->test.X);
 }
@@ -40,7 +40,7 @@ static double probe(double *seconds, const ep_mat *A, const ep_mat *B, const lab
   ep_probe_result r;
   ep_options_default(ep_probe_options, &config);
   const double begin = bench_now();
-  bench_must(ep_probe_run(&r, "linear", &train, &test, &config, &run));
+  bench_must(ep_probe_run(NULL, &r, "linear", &train, &test, &config, &run));
   *seconds = bench_now() - begin;
   const double accuracy = r.accuracy;
   ep_probe_result_free(&r);
@@ -113,7 +113,7 @@ static void closed(labelled *d, const char *data, long samples, const char *cons
              options[1]);
   }
   double begin = bench_now();
-  bench_must(ep_points_load(&points, &s.data, &s.pair,
+  bench_must(ep_points_load(NULL, &points, &s.data, &s.pair,
                             ep_method_takes_views(s.fit.method) ? "positives" : "triplet", &s.run));
   bench_must(ep_fit(NULL, &model, &info, &points, &s));
   const double fit = bench_now() - begin;

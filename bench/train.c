@@ -222,7 +222,7 @@ void bench_train(const char *peers) {
   ep_points p;
   timing t[WIDTHS];
   make_setup(&s, 1000, 1);
-  bench_must(ep_points_load(&p, &s.data, &s.pair, "triplet", &s.run));
+  bench_must(ep_points_load(NULL, &p, &s.data, &s.pair, "triplet", &s.run));
   printf(
       "gd, one epoch: N = 1000 triplets (%td distinct points), D = 784, Z = 10, single precision\n",
       p.X.rows);

@@ -83,8 +83,8 @@ static ep_status accumulate(ep_points *points, ep_sums **sums, const ep_setup *s
   EP_TRY(ep_objective_parse(&objective, &s->objective));
   const bool views =
       ep_objective_positives_only(&objective) || ep_method_takes_views(s->fit.method);
-  EP_TRY(ep_points_load_shard(points, &s->data, &s->pair, views ? "positives" : "triplet", &s->run,
-                              shard));
+  EP_TRY(ep_points_load_shard(NULL, points, &s->data, &s->pair, views ? "positives" : "triplet",
+                              &s->run, shard));
   EP_TRY(ep_sums_new(NULL, sums, points, s));
   EP_TRY(ep_sums_add(NULL, *sums, points, shard));
   return ep_sums_save(part->out, *sums);

@@ -121,7 +121,7 @@ static void print_labels(const int *labels, ptrdiff_t n) {
 static ep_status describe(const setup_data *s) {
   ep_dataset set;
   summary m;
-  EP_TRY(ep_dataset_load(&set, &s->data, &s->run));
+  EP_TRY(ep_dataset_load(NULL, &set, &s->data, &s->run));
   ep_status st = summarise(&m, &set.X);
   const ep_mat *X = &set.X;
   if (!st && s->cli.json)
@@ -213,7 +213,7 @@ static ep_status convert(const setup_data *s) {
   EP_CHECK(s->files.out[0], EP_ERR_ARG, "give --out FILE");
   const char *const outputs[] = {s->files.out, s->files.labels_out, NULL};
   EP_TRY(check_outputs(outputs, inputs));
-  EP_TRY(ep_dataset_load(&set, &s->data, &s->run));
+  EP_TRY(ep_dataset_load(NULL, &set, &s->data, &s->run));
   const ep_status st = write_set(s, &set);
   ep_dataset_free(&set);
   return st;

@@ -180,7 +180,7 @@ static ep_status embed_new(const setup_dynamics *s, const ep_dynamics *d, bool u
   ep_mat E = {0};
   config.samples = 0;
   snprintf(config.data, sizeof config.data, "%s", s->files.embed);
-  EP_TRY(ep_dataset_load(&set, &config, &s->run));
+  EP_TRY(ep_dataset_load(NULL, &set, &config, &s->run));
   const bool of_fit = strcmp(config.scale, "auto") == 0 && !s->files.matrix[0];
   if (of_fit ? unit : ep_dataset_is_unit(&set, &config)) ep_scale_to_unit(&set.X);
   const ep_mat q = ep_dynamics_at(d, d->rows - 1);
@@ -304,10 +304,10 @@ static ep_status dynamics(dynamics_work *w, setup_dynamics *s, int argc, char **
            "give pairs or --matrix, not both");
   if (s->files.q0[0]) EP_TRY(read_square(&w->q0, s->files.q0));
   if (matrix) EP_TRY(read_square(&w->C, s->files.matrix));
-  else EP_TRY(ep_points_load(&w->points, &s->data, &s->pair, "triplet", &s->run));
+  else EP_TRY(ep_points_load(NULL, &w->points, &s->data, &s->pair, "triplet", &s->run));
   EP_TRY(check_sizes(w, s));
   EP_TRY(make_report_folder(s->files.report));
-  EP_TRY(ep_dynamics_run(&w->d, &s->dynamics, &s->descent, matrix ? &w->C : NULL,
+  EP_TRY(ep_dynamics_run(NULL, &w->d, &s->dynamics, &s->descent, matrix ? &w->C : NULL,
                          matrix ? NULL : &w->points, s->files.q0[0] ? &w->q0 : NULL,
                          (uint64_t)s->run.seed));
   return write_all(s, &w->d, w->points.unit, argc, argv);

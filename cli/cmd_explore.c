@@ -66,7 +66,7 @@ static ep_status read_data(ep_explore_input *in, ep_dataset *set, const setup_ex
   EP_CHECK(config.data[0] || !config.samples, EP_ERR_ARG, "--samples goes with --data");
   if (!config.data[0]) return EP_OK;
   config.labels[0] = '\0'; /* read by themselves */
-  EP_TRY(ep_dataset_load(set, &config, &s->run));
+  EP_TRY(ep_dataset_load(NULL, set, &config, &s->run));
   EP_CHECK(set->X.rows == in->E.rows, EP_ERR_SHAPE,
            "%s has %td points, %s has %td: the data must be those that were embedded",
            s->look.embedding, in->E.rows, config.data, set->X.rows);

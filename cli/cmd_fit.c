@@ -220,7 +220,7 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
   /* ranks read what they need of points that are not laid out on each of them */
   const bool sums = ep_comm_size() > 1 && (strcmp(setup->fit.method, "pca") == 0 ||
                                            strcmp(setup->fit.method, "whitened") == 0);
-  EP_TRY(ep_points_load_shard(points, &setup->data, &setup->pair,
+  EP_TRY(ep_points_load_shard(NULL, points, &setup->data, &setup->pair,
                               pairs_for(&objective, setup->fit.method), &setup->run,
                               (ep_shard){sums, sums}));
   if (chosen) choose_features(setup, points, argc, argv);

@@ -129,7 +129,7 @@ static ep_status kernel_of_points(learn_work *w, const setup_learn *s, const ep_
   const bool raw = strcmp(s->data.scale, "raw") == 0;
   if (ep_dataset_is_unit(set, &s->data) || (kind != EP_SAMPLE && !raw)) ep_scale_to_unit(&set->X);
   EP_TRY(ep_mat_new(&K, EP_DOUBLE, set->X.rows, set->X.rows));
-  const ep_status st = ep_analytic_kernel(&K, &k.network, k.kind, &set->X, NULL);
+  const ep_status st = ep_analytic_kernel(NULL, &K, &k.network, k.kind, &set->X, NULL);
   if (!st) return ep_domain_sample(&w->domain, &K, DBL_EPSILON);
   ep_mat_free(&K);
   return st;
@@ -143,7 +143,7 @@ static ep_status data_domain(learn_work *w, const setup_learn *s) {
   ep_run_config run = s->run;
   ep_dataset set;
   snprintf(run.precision, sizeof run.precision, "double");
-  EP_TRY(ep_dataset_load(&set, &s->data, &run));
+  EP_TRY(ep_dataset_load(NULL, &set, &s->data, &run));
   ep_status st = kernel_of_points(w, s, &set);
   if (!st && set.labels && !s->learn.target[0]) st = label_target(w, set.labels, set.X.rows);
   ep_dataset_free(&set);

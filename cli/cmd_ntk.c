@@ -245,7 +245,7 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int ndim, const ptrd
   EP_TRY(ep_ntk_plan(&cost, w->of.net, &w->x.X, Y, layout, memory));
   if (s->ntk.explain)
     explain(stderr, w, &cost, (double)(w->K.rows * w->K.cols) * (double)ep_sizeof(w->K.prec));
-  return ep_ntk_empirical(&w->K, w->of.net, &w->x.X, Y, layout, memory);
+  return ep_ntk_empirical(NULL, &w->K, w->of.net, &w->x.X, Y, layout, memory);
 }
 
 /* depth, activation and scale from --init where it is given, from the flags otherwise */
@@ -264,7 +264,7 @@ static ep_status read_analytic(ntk_work *w, const setup_ntk *s) {
 
 static ep_status analytic(ntk_work *w, const setup_ntk *s, const ptrdiff_t shape[4]) {
   EP_TRY(make_room(w, s, 2, shape));
-  return ep_analytic_kernel(&w->K, &w->a, w->kind, &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
+  return ep_analytic_kernel(NULL, &w->K, &w->a, w->kind, &w->x.X, s->ntk.data2[0] ? &w->y.X : NULL);
 }
 
 /* ---- in tiles: points that stay in their file, or rows that belong to ranks; each writes its own */
@@ -298,8 +298,8 @@ static ep_status new_tiling(tiling *t, ep_work *work, const ntk_work *w, const n
 
 static ep_status make_tile(const ep_mat *K, const tiling *t, const ntk_work *w, const ep_mat *x,
                            const ep_mat *y) {
-  EP_TRY(t->finite ? ep_ntk_empirical(K, w->of.net, x, y, t->layout, t->memory)
-                   : ep_analytic_kernel(K, &w->a, w->kind, x, y));
+  EP_TRY(t->finite ? ep_ntk_empirical(NULL, K, w->of.net, x, y, t->layout, t->memory)
+                   : ep_analytic_kernel(NULL, K, &w->a, w->kind, x, y));
   EP_CHECK(isfinite(ep_mat_max(K)), EP_ERR_NUMERIC,
            "the kernel is not finite: the data are too large for it");
   return EP_OK;
@@ -400,7 +400,8 @@ static ep_status first_kernel(ntk_work *w, const setup_ntk *s, ep_mat *K2) {
            n, outputs, bytes / 1048576);
   EP_TRY(ep_mat_new(&w->K, w->x.X.prec, n, cols));
   EP_TRY(ep_mat_new(K2, w->x.X.prec, n, cols));
-  return ep_ntk_empirical(&w->K, w->of.net, &w->x.X, NULL, EP_FULL, ep_run_memory_left(&s->run));
+  return ep_ntk_empirical(NULL, &w->K, w->of.net, &w->x.X, NULL, EP_FULL,
+                          ep_run_memory_left(&s->run));
 }
 
 /* of the network in a file from the first; K2 is scratch */
@@ -415,7 +416,8 @@ static ep_status drift_of(ep_drift *d, ntk_work *w, const setup_ntk *s, const ch
                  "the two models take points of dimension %td and %td and give %td and %td outputs",
                  p->inputs, q->inputs, p->outputs, q->outputs);
   if (!st && !K2->data) st = first_kernel(w, s, K2);
-  if (!st) st = ep_ntk_empirical(K2, b.net, &w->x.X, NULL, EP_FULL, ep_run_memory_left(&s->run));
+  if (!st)
+    st = ep_ntk_empirical(NULL, K2, b.net, &w->x.X, NULL, EP_FULL, ep_run_memory_left(&s->run));
   if (!st) *d = ep_kernel_drift(&w->K, K2);
   free_network(&b);
   return st;

@@ -301,7 +301,7 @@ static ep_status report_joint(const setup_optima *s, const ep_layer *layer, cons
 
 static ep_status run_joint(const setup_optima *s, const ep_layer *layer, int argc, char **argv) {
   ep_joint joint;
-  EP_TRY(ep_joint_find(&joint, layer, &s->optima, &s->run));
+  EP_TRY(ep_joint_find(NULL, &joint, layer, &s->optima, &s->run));
   const ep_status st = report_joint(s, layer, &joint, argc, argv);
   ep_joint_free(&joint);
   return st;
@@ -309,7 +309,7 @@ static ep_status run_joint(const setup_optima *s, const ep_layer *layer, int arg
 
 static ep_status run_single(const setup_optima *s, const ep_layer *layer, int argc, char **argv) {
   ep_optima optima;
-  EP_TRY(ep_optima_find(&optima, layer, &s->optima, &s->run));
+  EP_TRY(ep_optima_find(NULL, &optima, layer, &s->optima, &s->run));
   const ep_status st = report(s, layer, &optima, argc, argv);
   ep_optima_free(&optima);
   return st;
@@ -321,7 +321,7 @@ static ep_status load(ep_layer *layer, const setup_optima *s) {
   memcpy(pairs.augment, s->files.augment, sizeof pairs.augment);
   memcpy(pairs.anchors, s->files.anchors, sizeof pairs.anchors);
   snprintf(pairs.positives, sizeof pairs.positives, "%s", s->files.positives);
-  return ep_layer_load(layer, &s->optima, &s->data, &pairs, &s->run);
+  return ep_layer_load(NULL, layer, &s->optima, &s->data, &pairs, &s->run);
 }
 
 ep_status cmd_optima(int argc, char **argv) {

@@ -113,8 +113,8 @@ static ep_status run_probe(probe_work *w, const setup_probe *s, const char *name
   const ep_labelled train = embedding_points(&w->E, w->labels);
   const ep_labelled test = embedding_points(&w->test, w->test_labels);
   EP_CHECK(w->count < MOST_PROBES, EP_ERR_ARG, "--probe: at most %d probes", MOST_PROBES);
-  EP_TRY(ep_probe_run(&w->probes[w->count], name, &train, w->test.X.rows ? &test : NULL, &s->probe,
-                      &s->run));
+  EP_TRY(ep_probe_run(NULL, &w->probes[w->count], name, &train, w->test.X.rows ? &test : NULL,
+                      &s->probe, &s->run));
   w->count++;
   return EP_OK;
 }

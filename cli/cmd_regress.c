@@ -152,7 +152,7 @@ static ep_status load(ep_dataset *set, const setup *s, const char *name, const c
   snprintf(config.data, sizeof config.data, "%s", name);
   snprintf(config.labels, sizeof config.labels, "%s", labels);
   config.samples = samples;
-  EP_TRY(ep_dataset_load(set, &config, &run));
+  EP_TRY(ep_dataset_load(NULL, set, &config, &run));
   if (unit) *unit = ep_dataset_is_unit(set, &config);
   return EP_OK;
 }

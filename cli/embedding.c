@@ -79,7 +79,7 @@ static ep_status labels_of_set(int **labels, json_t **classes, ptrdiff_t *n, con
   config = *given;
   config.labels[0] = '\0';
   snprintf(config.data, sizeof config.data, "%s", name);
-  EP_TRY(ep_dataset_load(&set, &config, run));
+  EP_TRY(ep_dataset_load(NULL, &set, &config, run));
   *n = set.X.rows;
   *labels = set.labels;
   json_t *own = json_object_get(set.table, "classes");

@@ -28,10 +28,10 @@ static ep_status kernels(const ep_mat *finite, const ep_mat *infinite, const ep_
   EP_TRY(ep_net_new(&net, &shape, EP_DOUBLE));
   ep_mat_copy(&net.V[0], V);
   ep_mat_copy(&net.W, W);
-  ep_status st = ep_ntk_empirical(finite, &net, X, NULL, EP_TRACE, ep_run_room());
+  ep_status st = ep_ntk_empirical(NULL, finite, &net, X, NULL, EP_TRACE, ep_run_room());
   const ep_analytic limit = {
       .phi = shape.phi, .depth = 1, .input_scale = 1, .config = {1, 0, 1, 0}};
-  if (!st) st = ep_analytic_kernel(infinite, &limit, EP_NTK, X, NULL);
+  if (!st) st = ep_analytic_kernel(NULL, infinite, &limit, EP_NTK, X, NULL);
   ep_net_free(&net);
   return st;
 }

@@ -105,7 +105,8 @@ typedef struct {
   json_t *table;        /* what was learnt on a table, "classes" among it; NULL: none; owned */
 } ep_dataset;
 
-ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const ep_run_config *run);
+ep_status ep_dataset_load(ep_run *run, ep_dataset *out, const ep_data_config *config,
+                          const ep_run_config *settings);
 void ep_dataset_free(ep_dataset *set);
 void ep_scale_to_unit(const ep_mat *X);
 
@@ -126,30 +127,31 @@ typedef struct {
 } ep_points;
 
 /* `default_pairs` ("triplet" or "positives") is used when the config leaves --pairs open. */
-ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
-                         const char *default_pairs, const ep_run_config *run);
+ep_status ep_points_load(ep_run *run, ep_points *out, const ep_data_config *data,
+                         const ep_pair_config *pairs, const char *default_pairs,
+                         const ep_run_config *settings);
 /* The same from arrays that the caller lends; they stay in place as long as the points do. Whatever the type, the points
  * are those of a file with this array: unsigned bytes are pixels, (n, h, w) and (n, c, h, w) images.
  *   draw   X in the place of --data
  *   pair   ready pairs, row by row: anchors, so many arrays of positives, negatives the rest
  *   group  rows with the same number are views of one thing (ep_pairs_group) */
-ep_status ep_points_draw(ep_points *out, const ep_array *X, const ep_data_config *data,
+ep_status ep_points_draw(ep_run *run, ep_points *out, const ep_array *X, const ep_data_config *data,
                          const ep_pair_config *pairs, const char *default_pairs,
-                         const ep_run_config *run);
-ep_status ep_points_pair(ep_points *out, const ep_array *arrays, int count, int positives,
-                         const ep_data_config *data, const ep_run_config *run);
-ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,
+                         const ep_run_config *settings);
+ep_status ep_points_pair(ep_run *run, ep_points *out, const ep_array *arrays, int count,
+                         int positives, const ep_data_config *data, const ep_run_config *settings);
+ep_status ep_points_group(ep_run *run, ep_points *out, const ep_array *X, const ptrdiff_t *group,
                           const ep_data_config *data, const ep_pair_config *pairs,
-                          const char *default_pairs, const ep_run_config *run);
+                          const char *default_pairs, const ep_run_config *settings);
 /* Number i of n parts of the work: i = 1 .. n. 0 of n is another name of n of n; n = 0: a part without a number. */
 typedef struct {
   long number, count;
 } ep_shard;
 ep_status ep_shard_parse(ep_shard *out, const char *text); /* "3/64" */
 /* The points with the pairs of one shard's anchors alone. They are read and augmented when asked for, all of them. */
-ep_status ep_points_load_shard(ep_points *out, const ep_data_config *data,
+ep_status ep_points_load_shard(ep_run *run, ep_points *out, const ep_data_config *data,
                                const ep_pair_config *pairs, const char *default_pairs,
-                               const ep_run_config *run, ep_shard shard);
+                               const ep_run_config *settings, ep_shard shard);
 void ep_points_free(ep_points *p);
 /* Points in memory that the caller lends: rows of X are anchors, and positives where pairs.partner says so. Nothing is
  * copied; pairs is taken over. */

@@ -15,12 +15,12 @@ const char *ep_layout_name(int i);
 
 /* K (n x n2 entries), row x: for every y the Z x Z numbers K_ij(x, y) (full), the Z numbers K_ii (diagonal), or
  * their mean (trace). Y NULL: X itself; then K is exactly symmetric. Precision of net, X, Y and K is one. */
-ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
-                           ep_layout layout, double memory);
+ep_status ep_ntk_empirical(ep_run *run, const ep_mat *K, const ep_net *net, const ep_mat *X,
+                           const ep_mat *Y, ep_layout layout, double memory);
 
 /* out (n2 x Z) = sum_x K(y, x) g(x), g (n x Z), as J(Y) J(X)' g: forms nothing. Y NULL: X. */
-ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, const ep_mat *Y,
-                       const ep_mat *g, double memory);
+ep_status ep_ntk_apply(ep_run *run, const ep_mat *out, const ep_net *net, const ep_mat *X,
+                       const ep_mat *Y, const ep_mat *g, double memory);
 
 /* How far two kernels of the same shape are apart. */
 typedef struct {
@@ -56,10 +56,10 @@ ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
 /* K (n x n2) of points X (n x D) and Y (n2 x D); Y NULL: X itself, then K is exactly symmetric. K, X and Y may be of
  * either precision; everything is computed in double. Needs a few blocks of rows beside K, X and Y. tanh and sigmoid go by
  * tables of S and S' where the points' norms lie close enough together: 2e-14 beside S and S' of equal points. */
-ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
-                             const ep_mat *X, const ep_mat *Y);
+ep_status ep_analytic_kernel(ep_run *run, const ep_mat *K, const ep_analytic *a,
+                             ep_analytic_kind kind, const ep_mat *X, const ep_mat *Y);
 /* diagonal[i] = K(x_i, x_i) */
-ep_status ep_analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
-                               const ep_mat *X);
+ep_status ep_analytic_diagonal(ep_run *run, double *diagonal, const ep_analytic *a,
+                               ep_analytic_kind kind, const ep_mat *X);
 
 EP_END

@@ -64,9 +64,9 @@ typedef struct {
 
 /* Trains probe `name` on train and judges it on test; test NULL: on a part of train held out. A clear error if there are
  * fewer than two classes. The same seed, the same result. */
-ep_status ep_probe_run(ep_probe_result *out, const char *name, const ep_labelled *train,
-                       const ep_labelled *test, const ep_probe_config *config,
-                       const ep_run_config *run);
+ep_status ep_probe_run(ep_run *run, ep_probe_result *out, const char *name,
+                       const ep_labelled *train, const ep_labelled *test,
+                       const ep_probe_config *config, const ep_run_config *settings);
 void ep_probe_result_free(ep_probe_result *r);
 double ep_probe_class_accuracy(const ep_probe_result *r, ptrdiff_t c); /* NaN without test points */
 
@@ -100,11 +100,8 @@ typedef struct {
 /* `positives` (NULL: none) has the positive of row i of E in row i. Collapsed means one of three things: the points' spread is
  * below 1e-4 of their length; they lie on a line (effective rank below 1.05); both ranks are below a tenth of what Z
  * dimensions and n points allow. */
-ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
-                        const ep_metrics_config *config, const ep_run_config *run);
-/* The same of points that may not be in memory; labels are not looked at. */
-ep_status ep_metrics_read(ep_metrics *out, const ep_labelled *E, const ep_labelled *positives,
-                          const ep_metrics_config *config, const ep_run_config *run);
+ep_status ep_metrics_of(ep_run *run, ep_metrics *out, const ep_mat *E, const ep_mat *positives,
+                        const ep_metrics_config *config, const ep_run_config *settings);
 
 /* Nearest neighbours, exactly: blocked products find candidates, plain differences order them. */
 

@@ -1,8 +1,8 @@
 #pragma once
 /* A run is the handle of a piece of work: its threads, its memory and its cap, whom it tells how far it is, who may stop
- * it. Fits, embeddings and searches take one first; NULL: the run that this thread has entered, or none (all cores, half of
- * the machine's memory, nobody told). Whatever else takes time works for the run of its thread. Nothing is shared between
- * runs: two in two threads of a process give the bits they give one after the other. The library prints nothing. */
+ * it. Everything that takes time takes one first; NULL: the run that this thread has entered, or none (all cores, half of the
+ * machine's memory, nobody told). Nothing is shared between runs: two in two threads of a process give the bits they give one
+ * after the other. The library prints nothing. */
 #include <eigenpair/matrix.h>
 #include <eigenpair/options.h>
 #include <stdbool.h>

@@ -119,7 +119,7 @@ typedef struct {
 
 /* C (d x d), or NULL: that of the points. points may be NULL where C is given. q0 (d x z), or NULL: a random
  * orthogonal network's. Both are left alone. */
-ep_status ep_dynamics_run(ep_dynamics *out, const ep_dynamics_config *config,
+ep_status ep_dynamics_run(ep_run *run, ep_dynamics *out, const ep_dynamics_config *config,
                           const ep_descent_config *descent, const ep_mat *C,
                           const ep_points *points, const ep_mat *q0, uint64_t seed);
 void ep_dynamics_free(ep_dynamics *d);
@@ -169,8 +169,9 @@ typedef struct {
 } ep_layer;
 /* The points of a data set, with --augment two views of each, or ready pairs (--anchors, --positives); activation and
  * weights of `config`. Points are read in double whatever the run's precision. */
-ep_status ep_layer_load(ep_layer *out, const ep_optima_config *config, const ep_data_config *data,
-                        const ep_pair_config *pairs, const ep_run_config *run);
+ep_status ep_layer_load(ep_run *run, ep_layer *out, const ep_optima_config *config,
+                        const ep_data_config *data, const ep_pair_config *pairs,
+                        const ep_run_config *settings);
 void ep_layer_free(ep_layer *layer);
 
 typedef struct {
@@ -208,8 +209,8 @@ typedef struct {
   double iterations;         /* mean of the settled starts */
 } ep_optima;
 /* Search, merging, and everything above for each end. */
-ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,
-                         const ep_run_config *run);
+ep_status ep_optima_find(ep_run *run, ep_optima *out, const ep_layer *layer,
+                         const ep_optima_config *config, const ep_run_config *settings);
 void ep_optima_free(ep_optima *optima);
 
 /* ---- K nodes that share their weights (eq. 2 and 5): alpha is made from all K outputs, and every |w_k| = 1 */
@@ -226,8 +227,8 @@ typedef struct {
   double mean, low, high;    /* of `distinct`, and its 95 % interval (NAN: one layer) */
 } ep_joint;
 /* config->starts layers of config->nodes nodes. */
-ep_status ep_joint_find(ep_joint *out, const ep_layer *layer, const ep_optima_config *config,
-                        const ep_run_config *run);
+ep_status ep_joint_find(ep_run *run, ep_joint *out, const ep_layer *layer,
+                        const ep_optima_config *config, const ep_run_config *settings);
 void ep_joint_free(ep_joint *joint);
 
 EP_END

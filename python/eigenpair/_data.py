@@ -36,7 +36,7 @@ def data(name: str, *, dtype: Any = np.float32, **options: Any) -> tuple[np.ndar
         config, out = ffi.new("ep_data_config *"), ffi.new("ep_dataset *")
         _options.fill(lib.ep_data_options, config, {**options, "data": str(name)})
         precision = "double" if np.dtype(dtype) == np.float64 else "single"
-        check(lib.ep_dataset_load(out, config, run_config(options, precision)))
+        check(lib.ep_dataset_load(ffi.NULL, out, config, run_config(options, precision)))
         try:
             n, d = out.X.rows, out.X.cols
             X = np.frombuffer(ffi.buffer(out.X.data, n * d * np.dtype(dtype).itemsize), dtype).reshape(n, d).copy()

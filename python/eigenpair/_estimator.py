@@ -233,7 +233,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._note_features(anchors, first, reset=True)
         arrays = ffi.new("ep_array[]", [array(a)[0] for a in everything])
         return self._fit(first.dtype, lambda s, default, out: lib.ep_points_pair(
-            out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")), Pairs(True, bool(lists[1])))
+            ffi.NULL, out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")), Pairs(True, bool(lists[1])))
 
     def _given(self) -> Any:
         """Names of parameters that differ from their defaults, as the library's char *[]."""
@@ -488,11 +488,12 @@ def _source(x: np.ndarray, groups: Any) -> Any:
     """What makes points of rows: (setup, default pairs, ep_points *) -> status."""
     lent = array(x)
     if groups is None:
-        return lambda s, default, out: lib.ep_points_draw(out, lent, _part_of(s, "data"), _part_of(s, "pair"), default,
-                                                          _part_of(s, "run"))
+        return lambda s, default, out: lib.ep_points_draw(ffi.NULL, out, lent, _part_of(s, "data"), _part_of(s, "pair"),
+                                                          default, _part_of(s, "run"))
     codes = _group_codes(groups, len(x))
-    return lambda s, default, out: lib.ep_points_group(out, lent, ffi.from_buffer("ptrdiff_t[]", codes), _part_of(s, "data"),
-                                                       _part_of(s, "pair"), default, _part_of(s, "run"))
+    return lambda s, default, out: lib.ep_points_group(
+        ffi.NULL, out, lent, ffi.from_buffer("ptrdiff_t[]", codes), _part_of(s, "data"), _part_of(s, "pair"), default,
+        _part_of(s, "run"))
 
 
 def _found(fit: Any, dtype: Any) -> dict[str, Any]:

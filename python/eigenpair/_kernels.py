@@ -63,7 +63,7 @@ def ntk(net: Any, X: Any, Y: Any = None, layout: str = "full", *, verbose: bool 
     def body(run: Any) -> np.ndarray:
         which = index_of("ep_layout_name", "layout", layout)
         K = np.empty((n, m, Z, Z)[:4 - which], x.dtype)
-        check(lib.ep_ntk_empirical(matrix(K), model.net, matrix(x), ffi.NULL if y is None else matrix(y), which,
+        check(lib.ep_ntk_empirical(ffi.NULL, matrix(K), model.net, matrix(x), ffi.NULL if y is None else matrix(y), which,
                                    lib.ep_run_room()))
         return K
 
@@ -118,7 +118,7 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
                                                 "layers": layers})
         check(lib.ep_analytic_from(a, net, variances, x.shape[1], kinds[kind]))
         K = np.empty((len(x), len(x) if y is None else len(y)), x.dtype)
-        check(lib.ep_analytic_kernel(matrix(K), a, kinds[kind], matrix(x), ffi.NULL if y is None else matrix(y)))
+        check(lib.ep_analytic_kernel(ffi.NULL, matrix(K), a, kinds[kind], matrix(x), ffi.NULL if y is None else matrix(y)))
         return K
 
     return _finite_kernel(work(body, run_config(options), verbose))

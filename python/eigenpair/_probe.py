@@ -81,7 +81,7 @@ def probe(Z: Any, y: Any, Z_test: Any = None, y_test: Any = None, kind: str = "l
         sets = [ffi.new("ep_labelled *", {"X": mats[0], "labels": all_codes}), ffi.NULL]
         if test is not None:
             sets[1] = ffi.new("ep_labelled *", {"X": mats[1], "labels": all_codes + len(train)})
-        check(lib.ep_probe_run(out, kind.encode(), sets[0], sets[1], config, run_config(options)))
+        check(lib.ep_probe_run(ffi.NULL, out, kind.encode(), sets[0], sets[1], config, run_config(options)))
         try:
             return _read(out, labels)
         finally:
@@ -133,7 +133,7 @@ def metrics(Z: Any, positives: Any = None, **options: Any) -> Result:
     def body(run: Any) -> Result:
         config, m = ffi.new("ep_metrics_config *"), ffi.new("ep_metrics *")
         _options.fill(lib.ep_metrics_options, config, options)
-        check(lib.ep_metrics_of(m, matrix(e), ffi.NULL if p is None else matrix(p), config, run_config(options)))
+        check(lib.ep_metrics_of(ffi.NULL, m, matrix(e), ffi.NULL if p is None else matrix(p), config, run_config(options)))
         fields = [name for name, _ in ffi.typeof("ep_metrics").fields]
         values = {f: getattr(m, f) for f in fields}
         return Result({f: text_of(v) if f == "collapse" else v for f, v in values.items()})

@@ -483,8 +483,17 @@ ep_status ep_rows_open(ep_rows **rows, int **labels, const ep_data_config *confi
   return st;
 }
 
-ep_status ep_dataset_load(ep_dataset *out, const ep_data_config *config, const ep_run_config *run) {
+static ep_status dataset_load(ep_dataset *out, const ep_data_config *config,
+                              const ep_run_config *run) {
   return ep_dataset_load_as(out, config, run, NULL);
+}
+
+ep_status ep_dataset_load(ep_run *run, ep_dataset *out, const ep_data_config *config,
+                          const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = dataset_load(out, config, settings);
+  ep_run_leave(&scope);
+  return st;
 }
 
 ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,

@@ -261,9 +261,19 @@ static ep_status load(ep_points *out, const ep_data_config *data, const ep_pair_
   return st;
 }
 
-ep_status ep_points_load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
-                         const char *default_pairs, const ep_run_config *run) {
+static ep_status points_load(ep_points *out, const ep_data_config *data,
+                             const ep_pair_config *pairs, const char *default_pairs,
+                             const ep_run_config *run) {
   return load(out, data, pairs, default_pairs, run, (ep_shard){0, 0}, NULL);
+}
+
+ep_status ep_points_load(ep_run *run, ep_points *out, const ep_data_config *data,
+                         const ep_pair_config *pairs, const char *default_pairs,
+                         const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = points_load(out, data, pairs, default_pairs, settings);
+  ep_run_leave(&scope);
+  return st;
 }
 
 ep_status ep_points_load_as(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
@@ -272,20 +282,38 @@ ep_status ep_points_load_as(ep_points *out, const ep_data_config *data, const ep
   return load(out, data, pairs, default_pairs, run, (ep_shard){0, 0}, table);
 }
 
-ep_status ep_points_load_shard(ep_points *out, const ep_data_config *data,
-                               const ep_pair_config *pairs, const char *default_pairs,
-                               const ep_run_config *run, ep_shard shard) {
+static ep_status points_load_shard(ep_points *out, const ep_data_config *data,
+                                   const ep_pair_config *pairs, const char *default_pairs,
+                                   const ep_run_config *run, ep_shard shard) {
   return load(out, data, pairs, default_pairs, run, shard, NULL);
+}
+
+ep_status ep_points_load_shard(ep_run *run, ep_points *out, const ep_data_config *data,
+                               const ep_pair_config *pairs, const char *default_pairs,
+                               const ep_run_config *settings, ep_shard shard) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = points_load_shard(out, data, pairs, default_pairs, settings, shard);
+  ep_run_leave(&scope);
+  return st;
 }
 
 /* ---- points that the caller has in memory */
 
-ep_status ep_points_draw(ep_points *out, const ep_array *X, const ep_data_config *data,
-                         const ep_pair_config *pairs, const char *default_pairs,
-                         const ep_run_config *run) {
+static ep_status points_draw(ep_points *out, const ep_array *X, const ep_data_config *data,
+                             const ep_pair_config *pairs, const char *default_pairs,
+                             const ep_run_config *run) {
   *out = (ep_points){0};
   const ep_status st = draw(out, X, data, pairs, default_pairs, run, (ep_shard){0, 0}, NULL);
   if (st) ep_points_free(out);
+  return st;
+}
+
+ep_status ep_points_draw(ep_run *run, ep_points *out, const ep_array *X, const ep_data_config *data,
+                         const ep_pair_config *pairs, const char *default_pairs,
+                         const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = points_draw(out, X, data, pairs, default_pairs, settings);
+  ep_run_leave(&scope);
   return st;
 }
 
@@ -305,8 +333,8 @@ static ep_status pair_arrays(ep_points *out, pair_files *f, const ep_array *arra
   return st;
 }
 
-ep_status ep_points_pair(ep_points *out, const ep_array *arrays, int count, int positives,
-                         const ep_data_config *data, const ep_run_config *run) {
+static ep_status points_pair(ep_points *out, const ep_array *arrays, int count, int positives,
+                             const ep_data_config *data, const ep_run_config *run) {
   *out = (ep_points){.unit = strcmp(data->scale, "unit") == 0};
   EP_CHECK(count >= 2 && count <= MOST_FILES && positives >= 1 && positives < count, EP_ERR_ARG,
            "ready pairs are anchors, 1 or more positives, and negatives: at most %d in all",
@@ -317,6 +345,14 @@ ep_status ep_points_pair(ep_points *out, const ep_array *arrays, int count, int 
   const ep_status st = pair_arrays(out, f, arrays, data, run);
   ep_release(f);
   if (st) ep_points_free(out);
+  return st;
+}
+
+ep_status ep_points_pair(ep_run *run, ep_points *out, const ep_array *arrays, int count,
+                         int positives, const ep_data_config *data, const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = points_pair(out, arrays, count, positives, data, settings);
+  ep_run_leave(&scope);
   return st;
 }
 
@@ -332,9 +368,9 @@ static ep_status group_rows(ep_points *out, ep_rows **rows, const ptrdiff_t *gro
   return EP_OK;
 }
 
-ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,
-                          const ep_data_config *data, const ep_pair_config *pairs,
-                          const char *default_pairs, const ep_run_config *run) {
+static ep_status points_group(ep_points *out, const ep_array *X, const ptrdiff_t *group,
+                              const ep_data_config *data, const ep_pair_config *pairs,
+                              const char *default_pairs, const ep_run_config *run) {
   ep_rows *rows;
   ep_pair_plan plan;
   *out = (ep_points){0};
@@ -346,6 +382,15 @@ ep_status ep_points_group(ep_points *out, const ep_array *X, const ptrdiff_t *gr
   const ep_status st = group_rows(out, &rows, group, &plan, data, run);
   ep_rows_free(rows);
   if (st) ep_points_free(out);
+  return st;
+}
+
+ep_status ep_points_group(ep_run *run, ep_points *out, const ep_array *X, const ptrdiff_t *group,
+                          const ep_data_config *data, const ep_pair_config *pairs,
+                          const char *default_pairs, const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = points_group(out, X, group, data, pairs, default_pairs, settings);
+  ep_run_leave(&scope);
   return st;
 }
 

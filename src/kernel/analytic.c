@@ -342,8 +342,8 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   return EP_OK;
 }
 
-ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
-                             const ep_mat *X, const ep_mat *Y) {
+static ep_status analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
+                                 const ep_mat *X, const ep_mat *Y) {
   model m;
   EP_TRY(model_new(&m, a, kind));
   const ptrdiff_t n2 = Y ? Y->rows : X->rows;
@@ -354,6 +354,14 @@ ep_status ep_analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_
   ep_work work = {0};
   const ep_status st = kernel(&work, K, &m, X, Y);
   ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_analytic_kernel(ep_run *run, const ep_mat *K, const ep_analytic *a,
+                             ep_analytic_kind kind, const ep_mat *X, const ep_mat *Y) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = analytic_kernel(K, a, kind, X, Y);
+  ep_run_leave(&scope);
   return st;
 }
 
@@ -372,12 +380,20 @@ static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, co
   return EP_OK;
 }
 
-ep_status ep_analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
-                               const ep_mat *X) {
+static ep_status analytic_diagonal(double *diagonal, const ep_analytic *a, ep_analytic_kind kind,
+                                   const ep_mat *X) {
   model m;
   ep_work work = {0};
   EP_TRY(model_new(&m, a, kind));
   const ep_status st = diagonal_of(&work, diagonal, &m, X);
   ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_analytic_diagonal(ep_run *run, double *diagonal, const ep_analytic *a,
+                               ep_analytic_kind kind, const ep_mat *X) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = analytic_diagonal(diagonal, a, kind, X);
+  ep_run_leave(&scope);
   return st;
 }

@@ -404,8 +404,8 @@ static ep_status compute(ep_work *work, kernel_work *w, const ep_mat *K) {
   return all_pairs(K, w);
 }
 
-ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
-                           ep_layout layout, double memory) {
+static ep_status ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, const ep_mat *Y,
+                               ep_layout layout, double memory) {
   kernel_work w = {.net = net, .X = X, .Y = Y, .layout = layout};
   const ptrdiff_t n2 = Y ? Y->rows : X->rows;
   EP_TRY(ep_ntk_plan(&w.cost, net, X, Y, layout, memory));
@@ -414,6 +414,14 @@ ep_status ep_ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat *X, 
   ep_work work = {0};
   const ep_status st = compute(&work, &w, K);
   ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_ntk_empirical(ep_run *run, const ep_mat *K, const ep_net *net, const ep_mat *X,
+                           const ep_mat *Y, ep_layout layout, double memory) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = ntk_empirical(K, net, X, Y, layout, memory);
+  ep_run_leave(&scope);
   return st;
 }
 
@@ -441,13 +449,21 @@ ep_status ep_ntk_push(const ep_mat *out, const ep_net *net, const ep_mat *Y,
   return EP_OK;
 }
 
-ep_status ep_ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, const ep_mat *Y,
-                       const ep_mat *g, double memory) {
+static ep_status ntk_apply(const ep_mat *out, const ep_net *net, const ep_mat *X, const ep_mat *Y,
+                           const ep_mat *g, double memory) {
   ep_net direction;
   EP_TRY(ep_net_new(&direction, &net->shape, net->theta.prec));
   ep_status st = ep_ntk_pull(&direction, net, X, g, memory);
   if (!st) st = ep_ntk_push(out, net, Y ? Y : X, &direction, memory);
   ep_net_free(&direction);
+  return st;
+}
+
+ep_status ep_ntk_apply(ep_run *run, const ep_mat *out, const ep_net *net, const ep_mat *X,
+                       const ep_mat *Y, const ep_mat *g, double memory) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = ntk_apply(out, net, X, Y, g, memory);
+  ep_run_leave(&scope);
   return st;
 }
 

@@ -20,14 +20,14 @@ static void divide(const ep_mat *K, const double *x, const double *y, double del
 static ep_status kappa(ep_work *work, const ep_mat *K, const ep_analytic *kernel, ep_psi psi,
                        const ep_mat *X, const ep_mat *Y) {
   double *x, *y;
-  EP_TRY(ep_analytic_kernel(K, kernel, EP_NNGP, X, Y));
+  EP_TRY(ep_analytic_kernel(NULL, K, kernel, EP_NNGP, X, Y));
   if (!psi.cosine) return EP_OK;
   EP_TRY(ep_work_get(work, &x, X->rows, sizeof *x));
-  EP_TRY(ep_analytic_diagonal(x, kernel, EP_NNGP, X));
+  EP_TRY(ep_analytic_diagonal(NULL, x, kernel, EP_NNGP, X));
   y = x;
   if (Y) {
     EP_TRY(ep_work_get(work, &y, Y->rows, sizeof *y));
-    EP_TRY(ep_analytic_diagonal(y, kernel, EP_NNGP, Y));
+    EP_TRY(ep_analytic_diagonal(NULL, y, kernel, EP_NNGP, Y));
   }
   divide(K, x, y, psi.delta);
   return EP_OK;
@@ -68,7 +68,7 @@ const ep_mat *ep_sections_points(const ep_map *map) { return &cast(map)->X; }
 /* K (n x P, double) */
 static ep_status values(const ep_mat *K, const sections *s, const ep_mat *X) {
   if (s->head.kind == &ep_map_kappa) return ep_kappa(K, &s->kernel, s->head.psi, X, &s->X);
-  return ep_analytic_kernel(K, &s->kernel, s->head.kind == &ep_map_ntk ? EP_NTK : EP_NNGP, X,
+  return ep_analytic_kernel(NULL, K, &s->kernel, s->head.kind == &ep_map_ntk ? EP_NTK : EP_NNGP, X,
                             &s->X);
 }
 

@@ -90,7 +90,7 @@ static ep_status shortfall(ep_work *work, double *lost, double *total, const ep_
     const ep_mat h = ep_mat_rows(&H, 0, n);
     EP_TRY(ep_run_step("points", (double)i, (double)p));
     EP_TRY(ep_points_block(&x, points, i, n, &buffer));
-    EP_TRY(ep_analytic_diagonal(norm, kernel, EP_NNGP, &x));
+    EP_TRY(ep_analytic_diagonal(NULL, norm, kernel, EP_NNGP, &x));
     EP_TRY(ep_map_rows(&h, map, &x));
     for (ptrdiff_t k = 0; k < n; k++) {
       const ep_mat row = ep_mat_rows(&h, k, 1);

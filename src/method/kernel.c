@@ -127,8 +127,8 @@ static ep_status start_empirical(ep_training *t, frozen *k) {
   if (form) {
     EP_TRY(ep_mat_new(&k->K, t->X.prec, p, p * z * z));
     const ep_mat K = ep_comm_rows(&k->K), X = ep_comm_rows(&t->X);
-    EP_TRY(
-        ep_ntk_empirical(&K, t->net, &X, ep_comm_columns(&t->X), EP_FULL, ep_training_memory(t)));
+    EP_TRY(ep_ntk_empirical(NULL, &K, t->net, &X, ep_comm_columns(&t->X), EP_FULL,
+                            ep_training_memory(t)));
     EP_TRY(ep_comm_gather(&k->K));
   }
   k->apply = form ? apply_full : apply_free;
@@ -146,7 +146,7 @@ static ep_status start_empirical(ep_training *t, frozen *k) {
 static ep_status all_pairs(const ep_mat *K, const ep_analytic *kernel, ep_analytic_kind kind,
                            const ep_mat *X) {
   const ep_mat rows = ep_comm_rows(K), x = ep_comm_rows(X);
-  EP_TRY(ep_analytic_kernel(&rows, kernel, kind, &x, ep_comm_columns(X)));
+  EP_TRY(ep_analytic_kernel(NULL, &rows, kernel, kind, &x, ep_comm_columns(X)));
   return ep_comm_gather(K);
 }
 

@@ -39,7 +39,7 @@ static ep_status track_rank(double *out, ep_training *t) {
 /* max |K(t) - K(0)| and |K(t) - K(0)|_F at the first --track-points points, all outputs */
 static ep_status track_ntk(double *out, ep_training *t) {
   struct ep_trackers *k = t->trackers;
-  EP_TRY(ep_ntk_empirical(&k->K, t->net, &k->X, NULL, EP_FULL, ep_training_memory(t)));
+  EP_TRY(ep_ntk_empirical(NULL, &k->K, t->net, &k->X, NULL, EP_FULL, ep_training_memory(t)));
   const ep_drift d = ep_kernel_drift(&k->K0, &k->K);
   out[0] = d.max;
   out[1] = d.frobenius;
@@ -116,7 +116,7 @@ static ep_status remember_kernel(ep_training *t) {
   k->X = ep_mat_rows(&t->X, 0, n);
   EP_TRY(ep_mat_new(&k->K0, t->X.prec, n, n * z * z));
   EP_TRY(ep_mat_new(&k->K, t->X.prec, n, n * z * z));
-  return ep_ntk_empirical(&k->K0, t->net, &k->X, NULL, EP_FULL, ep_training_memory(t));
+  return ep_ntk_empirical(NULL, &k->K0, t->net, &k->X, NULL, EP_FULL, ep_training_memory(t));
 }
 
 static ep_status remember_features(ep_training *t) {

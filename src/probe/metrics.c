@@ -213,8 +213,16 @@ ep_status ep_metrics_read(ep_metrics *out, const ep_labelled *labelled, const ep
   return st || !positive ? st : ep_reader_check(others.reader);
 }
 
-ep_status ep_metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
-                        const ep_metrics_config *config, const ep_run_config *run) {
+static ep_status metrics_of(ep_metrics *out, const ep_mat *E, const ep_mat *positives,
+                            const ep_metrics_config *config, const ep_run_config *run) {
   const ep_labelled all = {.X = E}, others = {.X = positives};
   return ep_metrics_read(out, &all, positives ? &others : NULL, config, run);
+}
+
+ep_status ep_metrics_of(ep_run *run, ep_metrics *out, const ep_mat *E, const ep_mat *positives,
+                        const ep_metrics_config *config, const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = metrics_of(out, E, positives, config, settings);
+  ep_run_leave(&scope);
+  return st;
 }

@@ -203,9 +203,9 @@ static ep_status check(const ep_labelled *train, const ep_labelled *test) {
   return EP_OK;
 }
 
-ep_status ep_probe_run(ep_probe_result *out, const char *name, const ep_labelled *train,
-                       const ep_labelled *test, const ep_probe_config *config,
-                       const ep_run_config *run) {
+static ep_status probe_run(ep_probe_result *out, const char *name, const ep_labelled *train,
+                           const ep_labelled *test, const ep_probe_config *config,
+                           const ep_run_config *run) {
   int which;
   *out = (ep_probe_result){.penalty = NAN};
   EP_TRY(ep_options_name(&which, NULL, "probe", name, ep_probe_name));
@@ -217,6 +217,15 @@ ep_status ep_probe_run(ep_probe_result *out, const char *name, const ep_labelled
   if (!st) st = ep_reader_check(train->reader);
   if (!st && test) st = ep_reader_check(test->reader);
   if (st) ep_probe_result_free(out);
+  return st;
+}
+
+ep_status ep_probe_run(ep_run *run, ep_probe_result *out, const char *name,
+                       const ep_labelled *train, const ep_labelled *test,
+                       const ep_probe_config *config, const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = probe_run(out, name, train, test, config, settings);
+  ep_run_leave(&scope);
   return st;
 }
 

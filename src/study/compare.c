@@ -197,7 +197,8 @@ static ep_status load_data(comparison *c, long seed) {
   if (c->points.X.data) return EP_OK;
   c->base.run.seed = seed;
   EP_TRY(ep_objective_parse(&o, &c->base.objective));
-  EP_TRY(ep_points_load(&c->points, &c->base.data, &c->base.pair, default_pairs(c), &c->base.run));
+  EP_TRY(ep_points_load(NULL, &c->points, &c->base.data, &c->base.pair, default_pairs(c),
+                        &c->base.run));
   if (!ready || labels[0]) {
     EP_TRY(load_labelled(&c->train, c, ready ? c->base.pair.anchors : data, labels,
                          c->base.data.samples));

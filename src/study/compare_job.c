@@ -336,7 +336,8 @@ static ep_status kernel_size(double *size, const stage *s) {
   const ptrdiff_t z = net.shape.outputs;
   ep_status st = ep_mat_new(&K, X.prec, X.rows, X.rows * z * z);
   if (!st)
-    st = ep_ntk_empirical(&K, &net, &X, NULL, EP_FULL, ep_run_memory_left(&s->job->base->run));
+    st =
+        ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_FULL, ep_run_memory_left(&s->job->base->run));
   if (!st) *size = sqrt(ep_mat_norm2(&K));
   ep_mat_free(&K);
   ep_net_free(&net);

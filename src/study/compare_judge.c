@@ -60,7 +60,7 @@ static ep_status probe(ep_trial *t, const ep_labelled *train, const ep_labelled 
   ep_probe_config config;
   ep_probe_result r = {0};
   ep_options_default(ep_probe_options, &config);
-  const ep_status st = ep_probe_run(&r, "linear", train, test, &config, run);
+  const ep_status st = ep_probe_run(NULL, &r, "linear", train, test, &config, run);
   t->accuracy = r.accuracy;
   t->train_accuracy = r.train_accuracy;
   ep_probe_result_free(&r);

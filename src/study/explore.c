@@ -361,7 +361,7 @@ static ep_status add_scores(explore *x) {
   static ep_metrics_config config;
   ep_metrics m;
   ep_options_default(ep_metrics_options, &config);
-  EP_TRY(ep_metrics_of(&m, &x->in->E, NULL, &config, x->run));
+  EP_TRY(ep_metrics_of(NULL, &m, &x->in->E, NULL, &config, x->run));
   json_t *scores =
       json_pack("{s:f,s:f,s:o,s:I,s:b,s:s}", "rankme", m.rankme, "effective_rank", m.effective_rank,
                 "uniformity", ep_json_number(m.uniformity), "dead_dimensions", (json_int_t)m.dead,
@@ -406,7 +406,7 @@ static ep_status add_probe(explore *x, json_t *list, const char *name, const dra
   ep_options_default(ep_probe_options, &config);
   for (int s = 0; s < 2 && d->space[s].data; s++) {
     const ep_labelled points = {&d->space[s], d->labels, NULL};
-    EP_TRY(ep_probe_run(&r, name, &points, NULL, &config, x->run));
+    EP_TRY(ep_probe_run(NULL, &r, name, &points, NULL, &config, x->run));
     ep_status st = set(entry, s ? "raw" : "accuracy", json_real(r.accuracy));
     if (!st && s == 0) st = set(entry, "train_points", json_integer(r.train));
     if (!st && s == 0) st = set(entry, "test_points", json_integer(r.test));

@@ -27,7 +27,7 @@ static ep_status accuracy(double *share, const ep_mat *E, const int *labels, con
   ep_probe_config config;
   ep_probe_result result = {0};
   ep_options_default(ep_probe_options, &config);
-  const ep_status st = ep_probe_run(&result, "svm", &train, &test, &config, run);
+  const ep_status st = ep_probe_run(NULL, &result, "svm", &train, &test, &config, run);
   *share = result.accuracy;
   ep_probe_result_free(&result);
   return st;

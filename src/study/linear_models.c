@@ -259,7 +259,7 @@ static ep_status kernel_factor(const ep_mat *Psi, ep_work *work, const char *phi
   EP_TRY(ep_analytic_from(&a, &config, NULL, X->cols, EP_NTK));
   EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, X->rows, X->rows));
   EP_TRY(ep_work_get(work, &lambda, X->rows, sizeof *lambda));
-  EP_TRY(ep_analytic_kernel(&K, &a, EP_NTK, X, NULL));
+  EP_TRY(ep_analytic_kernel(NULL, &K, &a, EP_NTK, X, NULL));
   EP_TRY(ep_mat_eig_sym(&K, lambda));
   for (ptrdiff_t i = 0; i < X->rows; i++)
     for (ptrdiff_t k = 0; k < X->rows; k++)
@@ -381,7 +381,7 @@ static ep_status lemma_parts(double *across, double *first, ep_work *work, const
   EP_TRY(ep_net_start(&net, &config, X->cols, seed, EP_DOUBLE));
   ep_mat_mul(&H, 1, X, EP_N, &net.V[0], EP_T, 0);
   ep_activation_values(&H, &net.shape.phi, &H);
-  const ep_status st = ep_ntk_empirical(&K, &net, X, NULL, EP_FULL, 1e8);
+  const ep_status st = ep_ntk_empirical(NULL, &K, &net, X, NULL, EP_FULL, 1e8);
   ep_net_free(&net);
   EP_TRY(st);
   for (ptrdiff_t i = 0; i < X->rows; i++)

@@ -33,8 +33,8 @@ static ep_status load(linear_problem *p, const char *data, const char *pairs, lo
   ep_options_default(ep_data_options, &config);
   ep_options_default(ep_pair_options, &pair);
   snprintf(config.data, sizeof config.data, "%s", data);
-  EP_TRY(ep_points_load(&p->points, &config, &pair, pairs, &run));
-  EP_TRY(ep_dataset_load(&set, &config, &run));
+  EP_TRY(ep_points_load(NULL, &p->points, &config, &pair, pairs, &run));
+  EP_TRY(ep_dataset_load(NULL, &set, &config, &run));
   p->labels = set.labels; /* anchor n is point n of the set */
   set.labels = NULL;
   ep_dataset_free(&set);
@@ -110,7 +110,7 @@ ep_status linear_problem_digits(linear_problem *p, const char *data, ptrdiff_t e
   *p = (linear_problem){0};
   ep_options_default(ep_data_options, &config);
   snprintf(config.data, sizeof config.data, "%s", data);
-  EP_TRY(ep_dataset_load(&set, &config, &run));
+  EP_TRY(ep_dataset_load(NULL, &set, &config, &run));
   const ep_status st = pair_up(p, &set, each, pool, seed);
   ep_dataset_free(&set);
   if (st) linear_problem_free(p);

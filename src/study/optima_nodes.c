@@ -38,7 +38,7 @@ ep_status optima_linear(ep_claim_result *r, ep_claim_size size, const ep_run_con
   for (int a = 0; !st && a < 2; a++) {
     ep_optima o;
     st = ep_activation_parse(&layer.h, activations[a]);
-    if (!st) st = ep_optima_find(&o, &layer, &c, run);
+    if (!st) st = ep_optima_find(NULL, &o, &layer, &c, run);
     if (st) break;
     if (a == 0) r->pass = o.count == 1 && o.maximal == 1 && o.dead == 0 && o.unsettled == 0;
     else r->pass = r->pass && o.optima > 1;
@@ -137,7 +137,7 @@ static ep_status count_all(counts *out, const double *nodes, const ep_run_config
     st = ep_alpha_load(&made, weightings[g], "");
     p.layer.alpha.kind = made.kind, p.layer.alpha.tau = made.tau;
     if (g > 0) c.starts = 40;
-    if (!st) st = ep_optima_find(&o, &p.layer, &c, run);
+    if (!st) st = ep_optima_find(NULL, &o, &p.layer, &c, run);
     if (st) break;
     out->ends[g] = (double)o.count, out->maximal[g] = (double)o.maximal;
     if (g == 0) collected(out->distinct, nodes, &o);

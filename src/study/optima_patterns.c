@@ -46,7 +46,7 @@ static ep_status exact_model(ep_claim_result *r, const char *name, const ep_popu
   double worst = 0;
   ep_optima o;
   EP_TRY(worst_entry(&worst, p, along, across));
-  EP_TRY(ep_optima_find(&o, &p->layer, &c, run));
+  EP_TRY(ep_optima_find(NULL, &o, &p->layer, &c, run));
   const int found = patterns_found(&o, p, 1e-6);
   r->pass = r->pass && worst < 1e-12 && found == p->U.cols && o.maximal == p->U.cols;
   const struct {
@@ -154,7 +154,7 @@ static ep_status small_q(ep_claim_result *r, const ep_run_config *run) {
   EP_TRY(ep_population_summation_of(&p, 6, 0.1, (uint64_t)run->seed));
   for (int j = 0; j < 6; j++)
     for (int m = 0; m < 6; m++) all_off[j] -= *ep_d(&p.U, j, m) / sqrt(6);
-  const ep_status st = ep_optima_find(&o, &p.layer, &c, run);
+  const ep_status st = ep_optima_find(NULL, &o, &p.layer, &c, run);
   const ptrdiff_t at = st ? -1 : ep_optima_nearest(&o, all_off, &p.layer, 1e-6);
   const bool there = at >= 0 && o.optimum[at].maximal;
   const ptrdiff_t maximal = st ? 0 : o.maximal;

@@ -305,7 +305,7 @@ static ep_status count_maximal(double *maximal, double *ends, double tau,
   EP_TRY(ep_population_summation_of(&p, 6, q0, (uint64_t)run->seed));
   p.layer.alpha.kind = EP_ALPHA_GAUSSIAN;
   p.layer.alpha.tau = tau;
-  const ep_status st = ep_optima_find(&o, &p.layer, &c, run);
+  const ep_status st = ep_optima_find(NULL, &o, &p.layer, &c, run);
   ep_population_free(&p);
   if (st) return st;
   *maximal = (double)o.maximal, *ends = (double)o.count;

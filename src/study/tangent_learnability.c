@@ -28,10 +28,10 @@ static ep_status lunch_kernel(ep_mat *K, const char *data, const ep_domain_kerne
   snprintf(in_double.precision, sizeof in_double.precision, "double");
   snprintf(c.data, sizeof c.data, "%s", data);
   if (strcmp(data, "digits") == 0) c.samples = 64;
-  EP_TRY(ep_dataset_load(&set, &c, &in_double));
+  EP_TRY(ep_dataset_load(NULL, &set, &c, &in_double));
   ep_scale_to_unit(&set.X);
   ep_status st = ep_mat_new(K, EP_DOUBLE, set.X.rows, set.X.rows);
-  if (!st) st = ep_analytic_kernel(K, &k->network, EP_NTK, &set.X, NULL);
+  if (!st) st = ep_analytic_kernel(NULL, K, &k->network, EP_NTK, &set.X, NULL);
   ep_dataset_free(&set);
   if (st) ep_mat_free(K);
   return st;

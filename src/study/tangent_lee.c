@@ -386,7 +386,7 @@ static ep_status target_runs(ep_work *work, claim_curve *far, claim_curve *norm,
     EP_TRY(problem(work, &p, 1, seed, k));
     EP_TRY(tangent_kernel(&kernel, "erf", 1, 0));
     EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, POINTS, POINTS));
-    EP_TRY(ep_analytic_kernel(&U, &kernel.network, EP_NTK, &p.X, NULL));
+    EP_TRY(ep_analytic_kernel(NULL, &U, &kernel.network, EP_NTK, &p.X, NULL));
     EP_TRY(ep_mat_eig_sym(&U, lambda));
     for (int i = 0; i < modes; i++) {
       const int mode = POINTS - 1 - i * (POINTS - 1) / (modes - 1);

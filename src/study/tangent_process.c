@@ -261,10 +261,10 @@ static ep_status limit_of(ep_work *work, limit_law *l, const ensemble_kind *kind
     EP_TRY(ep_work_mat(work, all[i], EP_DOUBLE, i % 2 ? NEW : TRAIN, TRAIN));
   for (int i = 0; i < WAYS; i++) EP_TRY(ep_work_mat(work, &l->mean[i], EP_DOUBLE, NEW, 1));
   for (int i = 0; i < 4; i++)
-    EP_TRY(ep_analytic_kernel(all[i], &k.network, i < 2 ? EP_NTK : EP_NNGP, i % 2 ? &l->T : &l->X,
-                              i % 2 ? &l->X : NULL));
+    EP_TRY(ep_analytic_kernel(NULL, all[i], &k.network, i < 2 ? EP_NTK : EP_NNGP,
+                              i % 2 ? &l->T : &l->X, i % 2 ? &l->X : NULL));
   EP_TRY(draw_targets(work, &l->Y, &K, (uint64_t)seed));
-  EP_TRY(ep_analytic_diagonal(l->prior, &k.network, EP_NNGP, &l->T));
+  EP_TRY(ep_analytic_diagonal(NULL, l->prior, &k.network, EP_NNGP, &l->T));
   EP_TRY(
       ep_gp_posterior(&l->mean[LAST_LAYER], l->variance[LAST_LAYER], &K, &Kx, l->prior, &l->Y, 0));
   EP_TRY(ep_squared_new(&s, &Theta));
@@ -314,7 +314,7 @@ static ep_status one_network(double f[WAYS][NEW], const limit_law *l, const ep_n
   ep_status st = ep_supervised_from(&d, &net, &l->X, &l->Y, false);
   if (!st) st = ep_supervised_outputs(&F[BEFORE], d, &l->T);
   if (!st) st = last_layer(&F[LAST_LAYER], l, &net, d);
-  if (!st) st = ep_ntk_empirical(&K, &net, &l->X, NULL, EP_TRACE, tangent_memory);
+  if (!st) st = ep_ntk_empirical(NULL, &K, &net, &l->X, NULL, EP_TRACE, tangent_memory);
   if (!st) st = ep_squared_new(&s, &K);
   if (!st) st = ep_supervised_steps(&loss, d, 0.9 * ep_squared_critical_rate(s), 400, INFINITY);
   if (!st) st = ep_supervised_outputs(&F[ALL_LAYERS], d, &l->T);

@@ -35,7 +35,7 @@ static ep_status kernel_now(ep_squared **out, ep_work *work, const ep_supervised
                             const ep_mat *X) {
   ep_mat K;
   EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, X->rows, X->rows));
-  EP_TRY(ep_ntk_empirical(&K, ep_supervised_net(d), X, NULL, EP_TRACE, tangent_memory));
+  EP_TRY(ep_ntk_empirical(NULL, &K, ep_supervised_net(d), X, NULL, EP_TRACE, tangent_memory));
   return ep_squared_new(out, &K);
 }
 

@@ -74,8 +74,8 @@ static ep_status one_step(slip *s, few *p) {
   ep_supervised *d;
   double loss, printed = 0, corrected = 0, all = 0;
   EP_TRY(ep_supervised_from(&d, ep_supervised_start(p->d), &x, &y, false));
-  ep_status st =
-      ep_ntk_empirical(&p->K, ep_supervised_start(p->d), &p->X, NULL, EP_TRACE, tangent_memory);
+  ep_status st = ep_ntk_empirical(NULL, &p->K, ep_supervised_start(p->d), &p->X, NULL, EP_TRACE,
+                                  tangent_memory);
   if (!st) st = ep_supervised_outputs(&p->F[0], d, &p->X);
   if (!st) st = ep_supervised_steps(&loss, d, 2 * eta, 1, INFINITY); /* it has 1/2 (f - y)^2 */
   if (!st) st = ep_supervised_outputs(&p->F[1], d, &p->X);
@@ -161,7 +161,7 @@ static ep_status contraction_bound(slip *s, ep_work *work, const few *p, const e
   EP_TRY(ep_mat_eig_sym(&U, lambda));
   const double least = lambda[0], eta = 1 / (lambda[0] + lambda[POINTS - 1]);
   EP_TRY(ep_net_start(&net, &c, INPUTS, (uint64_t)seed, EP_DOUBLE));
-  ep_status st = ep_ntk_empirical(&K, &net, &p->X, NULL, EP_TRACE, tangent_memory);
+  ep_status st = ep_ntk_empirical(NULL, &K, &net, &p->X, NULL, EP_TRACE, tangent_memory);
   ep_net_free(&net);
   EP_TRY(st);
   EP_CHECK(sqrt(ep_mat_distance2(&K, Theta)) <= least / 3, EP_ERR_NUMERIC,
@@ -213,7 +213,7 @@ static ep_status cube_transfer(ep_work *work, transfer *t, long seed) {
   ep_domain_free(d);
   EP_TRY(st);
   EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, M, M));
-  EP_TRY(ep_analytic_kernel(&K, &k.network, EP_NTK, &X, NULL));
+  EP_TRY(ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &X, NULL));
   EP_TRY(ep_mat_eig_sym(&K, t->lambda));
   EP_TRY(ep_work_mat(work, &t->Phi, EP_DOUBLE, M, N + 1));
   ep_random_permutation(&random, order, M);
@@ -303,7 +303,7 @@ static ep_status look_at_all(slip s[SLIPS], ep_work *work, few *p, long seed) {
   variance_of(&s[VARIANCE], seed);
   EP_TRY(tangent_kernel(&k, "erf", 1, 0));
   EP_TRY(ep_work_mat(work, &Theta, EP_DOUBLE, POINTS, POINTS));
-  EP_TRY(ep_analytic_kernel(&Theta, &k.network, EP_NTK, &p->X, NULL));
+  EP_TRY(ep_analytic_kernel(NULL, &Theta, &k.network, EP_NTK, &p->X, NULL));
   EP_TRY(allowed_distance(&s[CLOSE], work, &Theta));
   EP_TRY(contraction_bound(&s[SHRINK], work, p, &Theta, seed));
   EP_TRY(cube_transfer(work, &t, seed));

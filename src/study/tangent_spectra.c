@@ -91,10 +91,11 @@ static ep_status network_errors(three_errors *e, ep_work *work, const ep_mat *al
   EP_TRY(ep_work_mat(work, &K, EP_DOUBLE, all->rows, n));
   EP_TRY(ep_work_mat(work, &H, EP_DOUBLE, F->rows, 1));
   EP_TRY(tangent_kernel(&limit, "relu", 1, 0));
-  EP_TRY(ep_analytic_kernel(&K, &limit.network, EP_NTK, all, &X));
+  EP_TRY(ep_analytic_kernel(NULL, &K, &limit.network, EP_NTK, all, &X));
   EP_TRY(regression_error(&e->limit, work, &K, F, n));
   EP_TRY(ep_supervised_new(&net, &c, &X, &Y, true, seed));
-  ep_status st = ep_ntk_empirical(&K, ep_supervised_net(net), all, &X, EP_TRACE, tangent_memory);
+  ep_status st =
+      ep_ntk_empirical(NULL, &K, ep_supervised_net(net), all, &X, EP_TRACE, tangent_memory);
   if (!st) st = regression_error(&e->linear, work, &K, F, n);
   const ep_mat KD = ep_mat_rows(&K, 0, n);
   if (!st) st = ep_squared_new(&s, &KD);

@@ -154,7 +154,7 @@ static ep_status kernels_apart(ep_work *work, double *drift, const wide_fit *f) 
   ep_mat K[2];
   for (int i = 0; i < 2; i++) {
     EP_TRY(ep_work_mat(work, &K[i], X.prec, n, n * z * z));
-    EP_TRY(ep_ntk_empirical(&K[i], nets[i], &X, NULL, EP_FULL, memory));
+    EP_TRY(ep_ntk_empirical(NULL, &K[i], nets[i], &X, NULL, EP_FULL, memory));
   }
   *drift = ep_kernel_drift(&K[0], &K[1]).max;
   return EP_OK;

@@ -101,7 +101,7 @@ static ep_status kernel_of(ep_mat *K, ep_work *work, const wide_fit *f, const ep
                            const ep_mat *X) {
   const ptrdiff_t Z = net->W.cols;
   EP_TRY(ep_work_mat(work, K, EP_DOUBLE, X->rows, f->points.X.rows * Z * Z));
-  return ep_ntk_empirical(K, net, X, &f->points.X, EP_FULL,
+  return ep_ntk_empirical(NULL, K, net, X, &f->points.X, EP_FULL,
                           ep_run_memory(f->run) - (double)ep_memory_current());
 }
 
@@ -202,7 +202,7 @@ static ep_status one_case(double out[MEASURED], int k, const char *images, long 
   if (!st) {
     ep_data_config data = f.setup->data;
     snprintf(data.data, sizeof data.data, "%.500s:test", images);
-    st = ep_dataset_load(&more, &data, &f.setup->run);
+    st = ep_dataset_load(NULL, &more, &data, &f.setup->run);
   }
   if (!st) {
     lemma9 l = {&f.points.pairs,

@@ -17,7 +17,7 @@ static ep_status load_part(ep_dataset *set, const wide_fit *f, const char *part,
   ep_data_config data = f->setup->data;
   snprintf(data.data, sizeof data.data, "%.500s%s", f->setup->data.data, part);
   data.samples = samples;
-  EP_TRY(ep_dataset_load(set, &data, &f->setup->run));
+  EP_TRY(ep_dataset_load(NULL, set, &data, &f->setup->run));
   ep_scale_to_unit(&set->X);
   return EP_OK;
 }
@@ -42,7 +42,8 @@ static ep_status judge(double *accuracy, const wide_fit *f, labelled *l) {
   ep_options_default(ep_probe_options, &config);
   for (int k = 0; k < JUDGED; k++) {
     ep_probe_result result = {0};
-    EP_TRY(ep_probe_run(&result, "linear", &l->part[TRAIN], &l->part[k], &config, &f->setup->run));
+    EP_TRY(ep_probe_run(NULL, &result, "linear", &l->part[TRAIN], &l->part[k], &config,
+                        &f->setup->run));
     accuracy[k] = result.accuracy;
     ep_probe_result_free(&result);
   }

@@ -101,7 +101,7 @@ ep_status wide_begin(wide_fit *f, const wide_setting *s, const wide_size *z, lon
   ep_objective o;
   EP_TRY(wide_setup_only(f, s, z, width, seed, run));
   EP_TRY(ep_objective_parse(&o, &f->setup->objective));
-  return ep_points_load(&f->points, &f->setup->data, &f->setup->pair,
+  return ep_points_load(NULL, &f->points, &f->setup->data, &f->setup->pair,
                         ep_objective_positives_only(&o) ? "positives" : "triplet", &f->setup->run);
 }
 

@@ -203,9 +203,10 @@ static ep_status kernel(ep_work *work, ep_measured *out, const ep_bound_run *run
            need / 1048576);
   EP_TRY(ep_work_mat(work, &K0, X.prec, n, n * z * z));
   EP_TRY(ep_work_mat(work, &K, X.prec, n, n * z * z));
-  EP_TRY(
-      ep_ntk_empirical(&K0, run->start, &X, NULL, EP_FULL, ep_run_memory_left(&run->setup->run)));
-  EP_TRY(ep_ntk_empirical(&K, run->now, &X, NULL, EP_FULL, ep_run_memory_left(&run->setup->run)));
+  EP_TRY(ep_ntk_empirical(NULL, &K0, run->start, &X, NULL, EP_FULL,
+                          ep_run_memory_left(&run->setup->run)));
+  EP_TRY(ep_ntk_empirical(NULL, &K, run->now, &X, NULL, EP_FULL,
+                          ep_run_memory_left(&run->setup->run)));
   out->value = ep_kernel_drift(&K0, &K).max;
   out->ceiling = ep_mat_max(&K0);
   return EP_OK;

@@ -32,7 +32,7 @@ static ep_status kernel_at(ep_work *work, double *value, const ep_domain_kernel 
     *ep_d(&Y, i, 0) = kernel->radius * c[i];
     *ep_d(&Y, i, 1) = kernel->radius * s[i];
   }
-  return ep_analytic_kernel(&K, &kernel->network, kernel->kind, &X, &Y);
+  return ep_analytic_kernel(NULL, &K, &kernel->network, kernel->kind, &X, &Y);
 }
 
 static ep_status levels_new(ep_domain *d, ptrdiff_t levels) {

@@ -80,9 +80,9 @@ typedef struct {
   long steps;          /* done by it */
   ep_mat B, p;         /* (d, z) the network's product, and U'B */
   ep_mat E;            /* (P, z) embedding */
-} run;
+} simulation;
 
-static ep_status rank_of(double *rank, run *r, const ep_mat *q) {
+static ep_status rank_of(double *rank, simulation *r, const ep_mat *q) {
   if (!r->points) return ep_rankme(rank, q);
   const ep_linear basis = ep_dynamics_basis(r->out);
   EP_TRY(ep_linear_embed(&r->E, &basis, q, &r->points->X));
@@ -90,7 +90,7 @@ static ep_status rank_of(double *rank, run *r, const ep_mat *q) {
 }
 
 /* the descent at the time of the row: so many steps of --rate */
-static ep_status follow(run *r, ep_dynamics_row *row, const ep_mat *q) {
+static ep_status follow(simulation *r, ep_dynamics_row *row, const ep_mat *q) {
   row->descent_loss = row->descent_rank = row->difference = NAN;
   if (!r->descent) return EP_OK;
   const long due = (long)floor(row->time / r->rate + 0.5);
@@ -106,7 +106,7 @@ static ep_status follow(run *r, ep_dynamics_row *row, const ep_mat *q) {
   return ep_rankme(&row->descent_rank, &r->E);
 }
 
-static ep_status all_rows(run *r, const ep_dynamics_config *config) {
+static ep_status all_rows(simulation *r, const ep_dynamics_config *config) {
   ep_dynamics *o = r->out;
   const how h = {r->rate, config->tolerance, &o->evaluations};
   int way = 0;
@@ -140,7 +140,7 @@ static ep_status make_room(ep_dynamics *o, const ep_dynamics_config *config, ptr
 }
 
 /* q(0): as given, of the network, or drawn */
-static ep_status set_start(run *r, const ep_descent_config *config, const ep_mat *q0,
+static ep_status set_start(simulation *r, const ep_descent_config *config, const ep_mat *q0,
                            uint64_t seed) {
   const ep_mat q = ep_dynamics_at(r->out, 0);
   const ptrdiff_t d = q.rows, z = q.cols, two = d > z ? 2 * d : d + z;
@@ -151,7 +151,7 @@ static ep_status set_start(run *r, const ep_descent_config *config, const ep_mat
   return EP_OK;
 }
 
-static ep_status simulate(run *r, ep_work *work, const ep_dynamics_config *config,
+static ep_status simulate(simulation *r, ep_work *work, const ep_dynamics_config *config,
                           const ep_descent_config *descent, const ep_mat *C, const ep_mat *q0,
                           uint64_t seed) {
   const ptrdiff_t d = C->rows, z = q0 ? q0->cols : descent->outputs;
@@ -177,10 +177,10 @@ static ep_status simulate(run *r, ep_work *work, const ep_dynamics_config *confi
   return all_rows(r, config);
 }
 
-ep_status ep_dynamics_run(ep_dynamics *out, const ep_dynamics_config *config,
-                          const ep_descent_config *descent, const ep_mat *C,
-                          const ep_points *points, const ep_mat *q0, uint64_t seed) {
-  run r = {.out = out, .points = points, .rate = descent->rate};
+static ep_status dynamics_run(ep_dynamics *out, const ep_dynamics_config *config,
+                              const ep_descent_config *descent, const ep_mat *C,
+                              const ep_points *points, const ep_mat *q0, uint64_t seed) {
+  simulation r = {.out = out, .points = points, .rate = descent->rate};
   ep_work work = {0};
   ep_mat own = {0};
   ep_status st = EP_OK;
@@ -198,6 +198,15 @@ ep_status ep_dynamics_run(ep_dynamics *out, const ep_dynamics_config *config,
   ep_mat_free(&own);
   out->seconds = omp_get_wtime() - begin;
   if (st) ep_dynamics_free(out);
+  return st;
+}
+
+ep_status ep_dynamics_run(ep_run *run, ep_dynamics *out, const ep_dynamics_config *config,
+                          const ep_descent_config *descent, const ep_mat *C,
+                          const ep_points *points, const ep_mat *q0, uint64_t seed) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = dynamics_run(out, config, descent, C, points, q0, seed);
+  ep_run_leave(&scope);
   return st;
 }
 

@@ -107,7 +107,7 @@ static ep_status draw_test(const run *r, sites *s, int set, ptrdiff_t first, ptr
 static ep_status kernel_of(const run *r, const ep_mat *K, const sites *s) {
   const ep_domain *d = r->d;
   if (d->kind != EP_SAMPLE)
-    return ep_analytic_kernel(K, &d->kernel.network, d->kernel.kind, &s->X,
+    return ep_analytic_kernel(NULL, K, &d->kernel.network, d->kernel.kind, &s->X,
                               s == &r->train ? NULL : &r->train.X);
   for (ptrdiff_t i = 0; i < K->rows; i++) {
     const double *from = ep_d(&d->K, s->index[i], 0);

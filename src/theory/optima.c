@@ -191,8 +191,8 @@ static ep_status find(ep_work *work, ep_optima *o, const ep_layer *layer,
   return sort_ends(work, o);
 }
 
-ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,
-                         const ep_run_config *run) {
+static ep_status optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_config *config,
+                             const ep_run_config *run) {
   *out = (ep_optima){.starts = config->starts};
   EP_TRY(ep_layer_check(layer));
   EP_TRY(check_memory(layer, run));
@@ -200,6 +200,14 @@ ep_status ep_optima_find(ep_optima *out, const ep_layer *layer, const ep_optima_
   const ep_status st = find(&work, out, layer, config, (uint64_t)run->seed);
   ep_work_free(&work);
   if (st) ep_optima_free(out);
+  return st;
+}
+
+ep_status ep_optima_find(ep_run *run, ep_optima *out, const ep_layer *layer,
+                         const ep_optima_config *config, const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = optima_find(out, layer, config, settings);
+  ep_run_leave(&scope);
   return st;
 }
 

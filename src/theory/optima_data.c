@@ -17,7 +17,7 @@ static ep_status gather(ep_mat *Y, const ep_points *p, int view) {
 static ep_status augmented(ep_layer *out, const ep_data_config *data, const ep_pair_config *pairs,
                            const ep_run_config *run) {
   ep_points p;
-  EP_TRY(ep_points_load(&p, data, pairs, "2+0", run));
+  EP_TRY(ep_points_load(NULL, &p, data, pairs, "2+0", run));
   ep_status st = gather(&out->X0, &p, 0);
   if (!st) st = gather(&out->X, &p, 1);
   if (!st) st = gather(&out->X2, &p, 2);
@@ -28,7 +28,7 @@ static ep_status augmented(ep_layer *out, const ep_data_config *data, const ep_p
 static ep_status ready(ep_layer *out, const ep_data_config *data, const ep_pair_config *pairs,
                        const ep_run_config *run) {
   ep_points p;
-  EP_TRY(ep_points_load(&p, data, pairs, "positives", run));
+  EP_TRY(ep_points_load(NULL, &p, data, pairs, "positives", run));
   ep_status st = EP_OK;
   if (p.pairs.start[1] != 1) st = EP_FAIL(EP_ERR_ARG, "optima take one file of --positives");
   if (!st) st = gather(&out->X, &p, 0);
@@ -39,7 +39,7 @@ static ep_status ready(ep_layer *out, const ep_data_config *data, const ep_pair_
 
 static ep_status plain(ep_layer *out, const ep_data_config *data, const ep_run_config *run) {
   ep_dataset set;
-  EP_TRY(ep_dataset_load(&set, data, run));
+  EP_TRY(ep_dataset_load(NULL, &set, data, run));
   if (ep_dataset_is_unit(&set, data)) ep_scale_to_unit(&set.X);
   out->X = set.X;
   set.X = (ep_mat){0};
@@ -59,11 +59,21 @@ static ep_status load(ep_layer *out, const ep_optima_config *config, const ep_da
   return ep_layer_check(out);
 }
 
-ep_status ep_layer_load(ep_layer *out, const ep_optima_config *config, const ep_data_config *data,
-                        const ep_pair_config *pairs, const ep_run_config *run) {
+static ep_status layer_load(ep_layer *out, const ep_optima_config *config,
+                            const ep_data_config *data, const ep_pair_config *pairs,
+                            const ep_run_config *run) {
   *out = (ep_layer){0};
   const ep_status st = load(out, config, data, pairs, run);
   if (st) ep_layer_free(out);
+  return st;
+}
+
+ep_status ep_layer_load(ep_run *run, ep_layer *out, const ep_optima_config *config,
+                        const ep_data_config *data, const ep_pair_config *pairs,
+                        const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = layer_load(out, config, data, pairs, settings);
+  ep_run_leave(&scope);
   return st;
 }
 

@@ -260,8 +260,8 @@ static ep_status check_memory(const ep_layer *layer, ptrdiff_t nodes, const ep_r
   return EP_OK;
 }
 
-ep_status ep_joint_find(ep_joint *out, const ep_layer *layer, const ep_optima_config *config,
-                        const ep_run_config *run) {
+static ep_status joint_find(ep_joint *out, const ep_layer *layer, const ep_optima_config *config,
+                            const ep_run_config *run) {
   *out = (ep_joint){.layers = config->starts, .nodes = config->nodes};
   EP_TRY(ep_layer_check(layer));
   EP_TRY(check_memory(layer, config->nodes, run));
@@ -269,6 +269,14 @@ ep_status ep_joint_find(ep_joint *out, const ep_layer *layer, const ep_optima_co
   const ep_status st = find(&work, out, layer, config, (uint64_t)run->seed);
   ep_work_free(&work);
   if (st) ep_joint_free(out);
+  return st;
+}
+
+ep_status ep_joint_find(ep_run *run, ep_joint *out, const ep_layer *layer,
+                        const ep_optima_config *config, const ep_run_config *settings) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = joint_find(out, layer, config, settings);
+  ep_run_leave(&scope);
   return st;
 }
 

@@ -40,7 +40,7 @@ static ep_status kernel_of(const ep_mat *K, const task *t, ep_analytic_kind kind
     return ep_mat_copy(K, &rows), EP_OK;
   }
   const ep_mat T = train ? *k->X : ep_mat_rows(k->T, first, count);
-  if (k->analytic) return ep_analytic_kernel(K, k->analytic, kind, &T, train ? NULL : k->X);
+  if (k->analytic) return ep_analytic_kernel(NULL, K, k->analytic, kind, &T, train ? NULL : k->X);
   return ep_ntk_joint(K, k->net, &T, train ? NULL : k->X, 0.5 * ep_run_room());
 }
 
@@ -49,7 +49,7 @@ static ep_status diagonal_of(double *d, const task *t, ptrdiff_t first, ptrdiff_
   for (ptrdiff_t i = 0; k->diagonal && i < count; i++) d[i] = k->diagonal[first + i];
   if (k->diagonal) return EP_OK;
   const ep_mat T = ep_mat_rows(k->T, first, count);
-  if (k->analytic) return ep_analytic_diagonal(d, k->analytic, k->kind, &T);
+  if (k->analytic) return ep_analytic_diagonal(NULL, d, k->analytic, k->kind, &T);
   ep_work work = {0};
   ep_mat one;
   ep_status st = ep_work_mat(&work, &one, EP_DOUBLE, t->outputs, t->outputs);
@@ -198,7 +198,7 @@ static ep_status trained_variance(double *d, const task *t, const ep_mat *Tx, co
   const ep_mat T = ep_mat_rows(t->k->T, first, Tx->rows);
   ep_status st = ep_work_get(&work, &start, Tx->rows, sizeof *start);
   if (!st) st = kernel_of(Kx, t, EP_NNGP, false, first, Tx->rows);
-  if (!st) st = ep_analytic_diagonal(start, t->k->analytic, EP_NNGP, &T);
+  if (!st) st = ep_analytic_diagonal(NULL, start, t->k->analytic, EP_NNGP, &T);
   if (!st) st = ep_gp_trained(unused, d, t->s, Tx, K, Kx, start, &t->Y, 1, t->c->time);
   for (ptrdiff_t i = 0; !st && i < Tx->rows; i++) d[i] = fmax(d[i], 0);
   ep_work_free(&work);
@@ -299,7 +299,7 @@ static ep_status largest(ep_work *work, double *lambda, const ep_regress_kernel 
     EP_CHECK(norm > 0 && isfinite(norm), EP_ERR_NUMERIC,
              "the network does not change with its weights: its tangent kernel is 0");
     for (ptrdiff_t j = 0; j < v.rows * Z; j++) ((double *)v.data)[j] /= norm;
-    EP_TRY(ep_ntk_apply(&Kv, k->net, k->X, NULL, &v, 0.5 * ep_run_room()));
+    EP_TRY(ep_ntk_apply(NULL, &Kv, k->net, k->X, NULL, &v, 0.5 * ep_run_room()));
     ep_mat_copy(&v, &Kv);
     *lambda = sqrt(ep_mat_norm2(&v));
   }

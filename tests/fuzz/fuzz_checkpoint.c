@@ -23,7 +23,8 @@ static void prepare(void) {
   setup.net.width = 2, setup.net.outputs = 1, setup.fit.epochs = 2, setup.files.every = 1;
   setup.run.threads = 1;
   strcpy(setup.files.checkpoint, path);
-  if (fd < 0 || ep_points_load(&points, &setup.data, &setup.pair, "triplet", &setup.run)) abort();
+  if (fd < 0 || ep_points_load(NULL, &points, &setup.data, &setup.pair, "triplet", &setup.run))
+    abort();
   if (ep_fit(NULL, &model, &info, &points, &setup)) abort();
   if (ep_npz_open(&file, path) || ep_npz_get_text(&config, file, "config")) abort();
   ep_npz_close(file);

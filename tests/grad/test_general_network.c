@@ -221,7 +221,7 @@ static void check_kernel(const kind *k, ep_layout layout, double memory) {
       *w = keep;
       for (int z = 0; z < Z; z++) *ep_d(&J, i * Z + z, t) = (up[z] - down[z]) / (2 * h);
     }
-  CHECK_OK(ep_ntk_empirical(&K, &net, &X, NULL, layout, memory));
+  CHECK_OK(ep_ntk_empirical(NULL, &K, &net, &X, NULL, layout, memory));
   for (int x = 0; x < P; x++)
     for (int y = 0; y < P; y++)
       for (int c = 0; c < e; c++) {

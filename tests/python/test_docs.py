@@ -1,12 +1,13 @@
 """Docstrings are there, and their examples hold; types and style where the tools are installed."""
 import doctest
 import importlib
+import importlib.metadata
+import importlib.util
 import inspect
 import os
 import pathlib
 import pkgutil
 import re
-import shutil
 import subprocess
 import sys
 
@@ -45,26 +46,37 @@ def test_document_names_what_is_there():
     assert {n for n in ep.__all__ if n not in ("__version__", "Model")} <= named
 
 
+def need(tool, least=(0,)):
+    """Skips where the tool is not installed in this environment, or too old to know the types we use."""
+    if importlib.util.find_spec(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+    version = importlib.metadata.version(tool)
+    if tuple(int(n) for n in re.findall(r"\d+", version)[:2]) < least:
+        pytest.skip(f"{tool} {version} is too old: {least} has the types of keyword arguments")
+
+
+MYPY = (1, 5)
+
+
 @pytest.mark.parametrize("tool, arguments", [("mypy", ["--ignore-missing-imports"]), ("ruff", ["check"])])
 def test_tools(tool, arguments, tmp_path):
-    if shutil.which(tool) is None:
-        pytest.skip(f"{tool} is not installed")
+    need(tool, MYPY if tool == "mypy" else (0,))
     paths = ["-p", "eigenpair"] if tool == "mypy" else \
         [str(ROOT / p) for p in ("python", "setup.py", "tests/python", "examples/python", "bench/python.py",
                                  "bench/peers_table.py", "bench/peers_tasks.py")]
-    done = subprocess.run([tool, *arguments, *paths], capture_output=True, text=True, cwd=tmp_path if tool == "mypy" else ROOT,
+    done = subprocess.run([sys.executable, "-m", tool, *arguments, *paths], capture_output=True, text=True, cwd=tmp_path if tool == "mypy" else ROOT,
                           env={**os.environ, "MYPY_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_types_of_parameters(tmp_path):
     """What a user writes is checked against the option tables: names, and kinds of values."""
-    if shutil.which("mypy") is None:
-        pytest.skip("mypy is not installed")
+    need("mypy", MYPY)
     lines = ["import eigenpair as ep", "a: ep.Contrastive = ep.Contrastive(method='pca', width=30, n_components='auto')",
              "ep.Contrastive(widht=3)", "ep.Contrastive(width='many')", "ep.ntk({}, [[1.0]], layout=3)"]
     (tmp_path / "user.py").write_text("\n".join(lines) + "\n")
-    done = subprocess.run(["mypy", "--ignore-missing-imports", "user.py"], capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run([sys.executable, "-m", "mypy", "--ignore-missing-imports", "user.py"], capture_output=True,
+                          text=True, cwd=tmp_path)
     wrong = {int(n) for n in re.findall(r"^user.py:(\d+): error", done.stdout, re.M)}
     assert wrong == {3, 4, 5}, done.stdout + done.stderr
 

@@ -34,7 +34,7 @@ static inline ep_domain *dense(ep_domain_kind kind, ptrdiff_t size, const ep_dom
   CHECK_OK(ep_mat_new(&X, EP_DOUBLE, M, ep_domain_dimension(d)));
   CHECK_OK(ep_mat_new(&K, EP_DOUBLE, M, M));
   CHECK_OK(ep_domain_points(&X, d, index, 0, 0));
-  CHECK_OK(ep_analytic_kernel(&K, &k->network, k->kind, &X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &k->network, k->kind, &X, NULL));
   CHECK_OK(ep_domain_sample(&s, &K, DBL_EPSILON));
   ep_mat_free(&X);
   ep_domain_free(d);

@@ -25,7 +25,7 @@ static ep_mat matrix(ep_precision prec, ptrdiff_t rows, ptrdiff_t cols) {
 
 static ep_mat kernel(const ep_analytic *a, ep_analytic_kind kind, const ep_mat *X) {
   ep_mat K = matrix(EP_DOUBLE, X->rows, X->rows);
-  CHECK_OK(ep_analytic_kernel(&K, a, kind, X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, a, kind, X, NULL));
   return K;
 }
 
@@ -92,7 +92,7 @@ static void check_recursion(const ep_analytic *a, ep_analytic_kind kind, const e
                             const ep_mat *Y, ep_precision prec, ptrdiff_t stride) {
   const ep_mat *other = Y ? Y : X;
   ep_mat K = matrix(prec, X->rows, other->rows), d = matrix(EP_DOUBLE, 1, other->rows);
-  CHECK_OK(ep_analytic_kernel(&K, a, kind, X, Y));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, a, kind, X, Y));
   for (ptrdiff_t j = 0; j < other->rows; j += stride)
     *ep_d(&d, 0, j) = recursion(a, kind, other, j, other, j);
   for (ptrdiff_t i = 0; i < X->rows; i += stride) {
@@ -174,7 +174,7 @@ static void diagonals(void **state) {
     const ep_analytic a = model(all[k], strcmp(all[k], "exp") == 0 ? 1 : 3);
     for (int kind = 0; kind < 2; kind++) {
       ep_mat K = kernel(&a, (ep_analytic_kind)kind, &X);
-      CHECK_OK(ep_analytic_diagonal(diagonal, &a, (ep_analytic_kind)kind, &X));
+      CHECK_OK(ep_analytic_diagonal(NULL, diagonal, &a, (ep_analytic_kind)kind, &X));
       for (int i = 0; i < 9; i++) {
         assert_true(isfinite(diagonal[i]));
         CHECK_CLOSE(diagonal[i], *ep_d(&K, i, i), 1e-15);
@@ -184,7 +184,7 @@ static void diagonals(void **state) {
   }
   ep_analytic a = model("relu", 3);
   a.config.weight_variance = 2;
-  CHECK_OK(ep_analytic_diagonal(diagonal, &a, EP_NTK, &X));
+  CHECK_OK(ep_analytic_diagonal(NULL, diagonal, &a, EP_NTK, &X));
   for (int i = 0; i < 9; i++) {
     const ep_mat x = ep_mat_rows(&X, i, 1);
     CHECK_CLOSE(diagonal[i], 4 * ep_mat_norm2(&x), 1e-14);
@@ -283,7 +283,7 @@ static void positive_definite(void **state) {
         ep_mat_copy(&copy, &K);
         normalise(&copy);
         const double plain = least_over_largest(&K), unit = least_over_largest(&copy);
-        CHECK_OK(ep_analytic_kernel(&F, &a, (ep_analytic_kind)kind, &X, NULL));
+        CHECK_OK(ep_analytic_kernel(NULL, &F, &a, (ep_analytic_kind)kind, &X, NULL));
         ep_mat_copy(&copy, &F);
         const double single = least_over_largest(&copy);
         if (!(plain >= -1e-12 && unit >= -1e-12 && single >= -1e-6))
@@ -348,27 +348,27 @@ static void bad_input(void **state) {
   ep_mat F = matrix(EP_SINGLE, 6, 6);
   double diagonal[6];
   ep_analytic a = model("relu", 1);
-  CHECK_STATUS(ep_analytic_kernel(&K, &a, EP_NTK, &X, &Y), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, &Y), EP_ERR_SHAPE);
   const ep_mat part = ep_mat_cols(&K, 0, 4);
-  CHECK_STATUS(ep_analytic_kernel(&part, &a, EP_NTK, &X, &Y), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_analytic_kernel(NULL, &part, &a, EP_NTK, &X, &Y), EP_ERR_SHAPE);
   a.depth = 0;
-  CHECK_STATUS(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL), EP_ERR_ARG);
-  CHECK_STATUS(ep_analytic_diagonal(diagonal, &a, EP_NTK, &X), EP_ERR_ARG);
+  CHECK_STATUS(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL), EP_ERR_ARG);
+  CHECK_STATUS(ep_analytic_diagonal(NULL, diagonal, &a, EP_NTK, &X), EP_ERR_ARG);
   a.depth = 1;
   a.config.bias_variance = -1;
-  CHECK_STATUS(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL), EP_ERR_ARG);
+  CHECK_STATUS(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL), EP_ERR_ARG);
   a.config.bias_variance = 0;
   *ep_d(&X, 1, 2) = 1e100;
-  CHECK_OK(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL));
-  CHECK_STATUS(ep_analytic_kernel(&F, &a, EP_NTK, &X, NULL), EP_ERR_NUMERIC);
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
+  CHECK_STATUS(ep_analytic_kernel(NULL, &F, &a, EP_NTK, &X, NULL), EP_ERR_NUMERIC);
   static const double bad[] = {NAN, INFINITY, 1e200};
   for (int i = 0; i < 3; i++) {
     *ep_d(&X, 1, 2) = bad[i];
-    CHECK_STATUS(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL), EP_ERR_NUMERIC);
-    CHECK_STATUS(ep_analytic_diagonal(diagonal, &a, EP_NTK, &X), EP_ERR_NUMERIC);
+    CHECK_STATUS(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL), EP_ERR_NUMERIC);
+    CHECK_STATUS(ep_analytic_diagonal(NULL, diagonal, &a, EP_NTK, &X), EP_ERR_NUMERIC);
   }
   const ep_mat none = ep_mat_rows(&X, 0, 0), empty = ep_mat_view(EP_DOUBLE, 0, 0, NULL);
-  CHECK_OK(ep_analytic_kernel(&empty, &a, EP_NTK, &none, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &empty, &a, EP_NTK, &none, NULL));
   ep_mat_free(&X);
   ep_mat_free(&Y);
   ep_mat_free(&K);
@@ -387,8 +387,8 @@ static void no_memory(void **state) {
     for (int k = 0; st; k++) {
       assert_true(k < 50);
       ep_alloc_fail_after = k;
-      st = what ? ep_analytic_diagonal(diagonal, &a, EP_NTK, &X)
-                : ep_analytic_kernel(&K, &a, EP_NTK, &X, &Y);
+      st = what ? ep_analytic_diagonal(NULL, diagonal, &a, EP_NTK, &X)
+                : ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, &Y);
       ep_alloc_fail_after = -1;
       assert_true(st == EP_OK ? k > 0 : st == EP_ERR_NOMEM);
       assert_int_equal(ep_mem_current(), before);
@@ -407,7 +407,7 @@ static void memory(void **state) {
   const ep_analytic a = model("relu", 3);
   ep_mem_peak_reset();
   const size_t before = ep_mem_current();
-  CHECK_OK(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
   assert_true(ep_mem_peak() - before < (size_t)N * N * sizeof(float) / 10);
   ep_mat_free(&X);
   ep_mat_free(&K);

@@ -170,7 +170,7 @@ static void check_infinite(const kind_of_pairs *kind, const char *activation, in
   CHECK_OK(ep_mat_new(&GY, EP_DOUBLE, n, z));
   CHECK_OK(ep_mat_new(&SGY, EP_DOUBLE, n, z));
   CHECK_OK(ep_mat_new(&E, EP_DOUBLE, n, z));
-  CHECK_OK(ep_analytic_kernel(&G, &kernel, EP_NNGP, &p.X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &G, &kernel, EP_NNGP, &p.X, NULL));
   if (cosine) {
     double norm[128];
     for (ptrdiff_t i = 0; i < n; i++) norm[i] = sqrt(*ep_d(&G, i, i)) + s.objective.delta;

@@ -91,7 +91,7 @@ static void sphere_in_space(void **state) {
     *ep_d(&X, i, 2) = h;
     weight[i] = w[i / A / 2] / 2 / A;
   }
-  CHECK_OK(ep_analytic_kernel(&K, &k.network, EP_NTK, &X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &X, NULL));
   for (int i = 0; i < M; i++)
     for (int j = 0; j < M; j++) *ep_d(&K, i, j) *= sqrt(weight[i] * weight[j]);
   CHECK_OK(ep_mat_eig_sym(&K, lambda));
@@ -191,7 +191,7 @@ static void harmonics_of_the_sphere(void **state) {
     CHECK_OK(ep_domain_values(&F, d, &(ep_target){.degree = &degree, .degrees = 1}, &X));
     CHECK_NEAR(ep_mat_norm2(&F) / N, 1, 0.05);
     const ep_mat x = ep_mat_rows(&X, 7, 1);
-    CHECK_OK(ep_analytic_kernel(&K, &k.network, EP_NTK, &x, &X));
+    CHECK_OK(ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &x, &X));
     double mean = 0, top = 0;
     for (int i = 0; i < N; i++) mean += *ep_d(&K, 0, i) * *ep_d(&F, i, 0) / N;
     for (int i = 0; i < N; i++) top = fmax(top, fabs(*ep_d(&K, 0, i)));

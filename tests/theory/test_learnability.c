@@ -294,7 +294,7 @@ static void one_set_by_hand(void **state) {
   CHECK_OK(ep_mat_new(&K, EP_DOUBLE, 16, 16));
   for (int i = 0; i < 16; i++) index[i] = i;
   CHECK_OK(ep_domain_points(&X, a, index, 0, 0));
-  CHECK_OK(ep_analytic_kernel(&K, &k.network, EP_NTK, &X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &X, NULL));
   const double ridge = 0.05;
   ep_measurement m;
   CHECK_OK(ep_domain_measure(&m, NULL, b, &(ep_target){.F = F},
@@ -350,10 +350,10 @@ static void no_free_lunch(void **state) {
       snprintf(run.precision, sizeof run.precision, "double");
       snprintf(c.data, sizeof c.data, "%s", sets[i].data);
       c.samples = sets[i].samples;
-      CHECK_OK(ep_dataset_load(&set, &c, &run));
+      CHECK_OK(ep_dataset_load(NULL, &set, &c, &run));
       ep_scale_to_unit(&set.X);
       CHECK_OK(ep_mat_new(&K, EP_DOUBLE, 64, 64));
-      CHECK_OK(ep_analytic_kernel(&K, &k.network, EP_NTK, &set.X, NULL));
+      CHECK_OK(ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &set.X, NULL));
       CHECK_OK(ep_domain_sample(&d, &K, DBL_EPSILON));
       for (int n = 1; n <= 64; n += 21) {
         ep_measurement m;

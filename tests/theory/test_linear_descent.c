@@ -140,7 +140,7 @@ static void half_moons(void **state) {
   ep_options_default(ep_pair_options, &pair);
   strcpy(data.data, "moons:200");
   strcpy(run.precision, "double");
-  CHECK_OK(ep_points_load(&p, &data, &pair, "triplet", &run));
+  CHECK_OK(ep_points_load(NULL, &p, &data, &pair, "triplet", &run));
   CHECK_OK(ep_mat_new(&C, EP_DOUBLE, 3, 3));
   CHECK_OK(ep_linear_add(&C, &p.X, &p.pairs, 1. / 200));
   static const char *const kinds[] = {"none", "frobenius", "grassmann", "scaled"};
@@ -213,7 +213,7 @@ static ep_status run_dynamics(const ep_points *p) {
   config.time = 0.2;
   config.compare = true;
   strcpy(config.times, "0.1");
-  EP_TRY(ep_dynamics_run(&d, &config, &c, NULL, p, NULL, 1));
+  EP_TRY(ep_dynamics_run(NULL, &d, &config, &c, NULL, p, NULL, 1));
   assert_int_equal(d.rows, 3);
   ep_dynamics_free(&d);
   return EP_OK;

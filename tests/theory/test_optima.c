@@ -18,7 +18,7 @@ static void linear(void **state) {
   const ep_run_config run = ep_run_default();
   const ep_optima_config c = config_of(100);
   ep_optima o;
-  CHECK_OK(ep_optima_find(&o, &l, &c, &run));
+  CHECK_OK(ep_optima_find(NULL, &o, &l, &c, &run));
   assert_int_equal(o.count, 1);
   assert_int_equal(o.optimum[0].count, 100);
   assert_true(o.optimum[0].theorem1 && o.optimum[0].roughness < 1e-10);
@@ -46,7 +46,7 @@ static void dead_starts(void **state) {
   ep_mat W;
   CHECK_OK(ep_mat_new(&W, EP_DOUBLE, 300, 4));
   ep_optima_starts(&W, 0);
-  CHECK_OK(ep_optima_find(&o, &s.layer, &c, &run));
+  CHECK_OK(ep_optima_find(NULL, &o, &s.layer, &c, &run));
   ptrdiff_t dead = 0;
   for (ptrdiff_t k = 0; k < 300; k++) {
     bool active = false;
@@ -188,7 +188,7 @@ static void same_bits(void **state) {
     c.pushes = c.directions = 2;
     for (int t = 0; t < 3; t++) {
       omp_set_num_threads(t + 1);
-      CHECK_OK(ep_optima_find(&o[t], &l, &c, &run));
+      CHECK_OK(ep_optima_find(NULL, &o[t], &l, &c, &run));
     }
     omp_set_num_threads(before);
     for (int t = 1; t < 3; t++) {
@@ -213,7 +213,8 @@ static ep_status with_failure(int n, ep_optima *found, const ep_layer *l,
   json_t *curves = NULL, *map = NULL;
   ep_optima o;
   ep_alloc_fail_after = n;
-  ep_status st = found ? ep_optima_curves(&curves, found, l, c, 0) : ep_optima_find(&o, l, c, &run);
+  ep_status st =
+      found ? ep_optima_curves(&curves, found, l, c, 0) : ep_optima_find(NULL, &o, l, c, &run);
   if (!st && found) st = ep_optima_map(&map, found, l, c, 0);
   ep_alloc_fail_after = -1;
   if (!st && !found) ep_optima_free(&o);
@@ -234,7 +235,7 @@ static void out_of_memory(void **state) {
   c.settle = 1;
   for (int g = 0; g < 4; g++) { /* the last time the figures */
     const ep_layer l = layer_of(&X, "relu", weightings[g % 3]);
-    if (g == 3) CHECK_OK(ep_optima_find(&o, &l, &c, &run));
+    if (g == 3) CHECK_OK(ep_optima_find(NULL, &o, &l, &c, &run));
     const size_t before = ep_mem_current();
     ep_status st = EP_ERR_NOMEM;
     for (int n = 0; st == EP_ERR_NOMEM; n += g == 3 ? 5 : 1) {
@@ -255,18 +256,18 @@ static void refusals(void **state) {
   const ep_optima_config c = config_of(3);
   ep_optima o;
   ep_layer l = layer_of(&X, "tanh", "uniform");
-  CHECK_STATUS(ep_optima_find(&o, &l, &c, &run), EP_ERR_ARG);
+  CHECK_STATUS(ep_optima_find(NULL, &o, &l, &c, &run), EP_ERR_ARG);
   l = layer_of(&single, "relu", "uniform");
-  CHECK_STATUS(ep_optima_find(&o, &l, &c, &run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_optima_find(NULL, &o, &l, &c, &run), EP_ERR_SHAPE);
   l = layer_of(&X, "relu", "uniform");
   l.X2 = Y;
-  CHECK_STATUS(ep_optima_find(&o, &l, &c, &run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_optima_find(NULL, &o, &l, &c, &run), EP_ERR_SHAPE);
   l = layer_of(&X, "relu", "uniform");
   run.memory = 1;
-  CHECK_STATUS(ep_optima_find(&o, &l, &c, &run), EP_ERR_ARG);
+  CHECK_STATUS(ep_optima_find(NULL, &o, &l, &c, &run), EP_ERR_ARG);
   run.memory = 0;
   *ep_d(&X, 3, 1) = NAN;
-  CHECK_STATUS(ep_optima_find(&o, &l, &c, &run), EP_ERR_INPUT);
+  CHECK_STATUS(ep_optima_find(NULL, &o, &l, &c, &run), EP_ERR_INPUT);
   ep_mat_free(&X);
   ep_mat_free(&Y);
   ep_mat_free(&single);

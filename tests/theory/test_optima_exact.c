@@ -71,7 +71,7 @@ static void all_patterns(void **state) {
       ep_optima_config c = config_of(200);
       ep_optima o;
       if (flow) strcpy(c.search, "flow");
-      CHECK_OK(ep_optima_find(&o, &s.layer, &c, &run));
+      CHECK_OK(ep_optima_find(NULL, &o, &s.layer, &c, &run));
       assert_int_equal(patterns_found(&o, &s, 1e-6), 5);
       assert_int_equal(o.maximal, 5);
       assert_int_equal(o.unsettled, 0);

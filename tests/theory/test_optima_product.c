@@ -285,7 +285,7 @@ static void layers(void **state) {
   const int before = omp_get_max_threads();
   for (int t = 0; t < 2; t++) {
     omp_set_num_threads(t + 1);
-    CHECK_OK(ep_joint_find(&j[t], &s.layer, &c, &run));
+    CHECK_OK(ep_joint_find(NULL, &j[t], &s.layer, &c, &run));
   }
   omp_set_num_threads(before);
   assert_memory_equal(j[0].W.data, j[1].W.data, L * K * 4 * sizeof(double));
@@ -330,7 +330,7 @@ static void joint_memory(void **state) {
   ep_status st = EP_ERR_NOMEM;
   for (int n = 0; st == EP_ERR_NOMEM; n++) {
     ep_alloc_fail_after = n;
-    st = ep_joint_find(&j, &l, &c, &run);
+    st = ep_joint_find(NULL, &j, &l, &c, &run);
     ep_alloc_fail_after = -1;
     if (st) assert_int_equal(ep_mem_current(), before);
   }
@@ -338,7 +338,7 @@ static void joint_memory(void **state) {
   ep_joint_free(&j);
   assert_int_equal(ep_mem_current(), before);
   run.memory = 1;
-  CHECK_STATUS(ep_joint_find(&j, &l, &c, &run), EP_ERR_ARG);
+  CHECK_STATUS(ep_joint_find(NULL, &j, &l, &c, &run), EP_ERR_ARG);
   ep_mat_free(&X);
   ep_mat_free(&X2);
 }

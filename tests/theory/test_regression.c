@@ -286,7 +286,7 @@ static void constants(void **state) {
   double trace = 0;
   CHECK_OK(ep_mat_new(&K, EP_DOUBLE, 6, 6));
   CHECK_OK(ep_net_start(&net, &c, 5, 3, EP_DOUBLE));
-  CHECK_OK(ep_ntk_empirical(&K, &net, &X, NULL, EP_TRACE, 1e9));
+  CHECK_OK(ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_TRACE, 1e9));
   for (int i = 0; i < 6; i++) trace += *ep_d(&K, i, i);
   CHECK_OK(ep_lee_check(&b, &c, &X, &Y, 0.2, 50, 3));
   assert_true(b.K >= sqrt(trace) * (1 - 1e-12));
@@ -362,7 +362,7 @@ static void shapes(void **state) {
   CHECK_STATUS(ep_regress(&r, &F, NULL, &k, &Y, &ridge), EP_ERR_ARG);
   /* the joint kernel: its mean over outputs is the trace */
   CHECK_OK(ep_ntk_joint(&K, &net, &X, &T, 1e9));
-  CHECK_OK(ep_ntk_empirical(&J, &net, &X, &T, EP_TRACE, 1e9));
+  CHECK_OK(ep_ntk_empirical(NULL, &J, &net, &X, &T, EP_TRACE, 1e9));
   for (int i = 0; i < N; i++)
     for (int j = 0; j < M; j++)
       CHECK_NEAR(0.5 * (*ep_d(&K, 2 * i, 2 * j) + *ep_d(&K, 2 * i + 1, 2 * j + 1)), *ep_d(&J, i, j),

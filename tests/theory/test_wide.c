@@ -48,7 +48,7 @@ static double kernel_error(const char *activation, int depth, ptrdiff_t width, c
   for (int seed = 0; seed < SEEDS; seed++) {
     ep_net net;
     CHECK_OK(ep_net_start(&net, &config, X->cols, (uint64_t)seed, EP_SINGLE));
-    CHECK_OK(ep_ntk_empirical(&E, &net, X, NULL, EP_TRACE, 1e9));
+    CHECK_OK(ep_ntk_empirical(NULL, &E, &net, X, NULL, EP_TRACE, 1e9));
     sum += log(ep_mat_distance2(&E, K)) / 2 / SEEDS;
     ep_net_free(&net);
   }
@@ -69,7 +69,7 @@ static void width_limit(void **state) {
       double error[4];
       ep_options_default(ep_variance_options, &infinite.config);
       CHECK_OK(ep_activation_parse(&infinite.phi, activations[a]));
-      CHECK_OK(ep_analytic_kernel(&K, &infinite, EP_NTK, &X, NULL));
+      CHECK_OK(ep_analytic_kernel(NULL, &K, &infinite, EP_NTK, &X, NULL));
       for (int w = 0; w < 4; w++)
         error[w] = kernel_error(activations[a], depth, (ptrdiff_t)widths[w], &X, &K);
       const double slope = exponent(widths, error, 4);
@@ -128,7 +128,8 @@ static void proposition_10(void **state) {
       P += (pow(*ep_d(&net.V[0], m, 0), 2) + pow(*ep_d(&net.W, m, 0), 2)) / M;
     if (t < 0.9 * end && i % 1000 == 0) {
       CHECK_NEAR(P, 2 * root * (1 + e) / (1 - e), 0.01 * P);
-      CHECK_OK(ep_ntk_empirical(&K, &net, &X, NULL, EP_FULL, 1e9)); /* K(x, y; t) = P(t) x y */
+      CHECK_OK(
+          ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_FULL, 1e9)); /* K(x, y; t) = P(t) x y */
       CHECK_NEAR(*ep_d(&K, 0, 2), P * x[0] * x[2], 1e-12 * P);
     }
     if (P > 1e6 * P0) blow_up = t;

@@ -114,7 +114,7 @@ static void tangent_kernel(const ep_mat *out, ep_precision prec) {
   config.outputs = Z;
   CHECK_OK(ep_net_start(&net, &config, D, 3, prec));
   const ep_mat K = part(out, 0, P, P * Z * Z);
-  CHECK_OK(ep_ntk_empirical(&K, &net, &X, NULL, EP_FULL, 1e9));
+  CHECK_OK(ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_FULL, 1e9));
   ep_net_free(&net);
   ep_mat_free(&X);
 }
@@ -125,7 +125,7 @@ static void analytic_kernel(const ep_mat *out, ep_precision prec) {
   ep_options_default(ep_variance_options, &a.config);
   CHECK_OK(ep_activation_parse(&a.phi, activation));
   const ep_mat K = part(out, 0, P, P);
-  CHECK_OK(ep_analytic_kernel(&K, &a, EP_NTK, &X, NULL));
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
   ep_mat_free(&X);
 }
 

@@ -34,9 +34,9 @@ static ep_array array_of(const ep_mat *X) {
 
 static void same_as_file(const ep_array *a, const char *path) {
   ep_points lent, read;
-  CHECK_OK(ep_points_draw(&lent, a, &s.data, &s.pair, "triplet", &s.run));
+  CHECK_OK(ep_points_draw(NULL, &lent, a, &s.data, &s.pair, "triplet", &s.run));
   snprintf(s.data.data, sizeof s.data.data, "%s", path);
-  CHECK_OK(ep_points_load(&read, &s.data, &s.pair, "triplet", &s.run));
+  CHECK_OK(ep_points_load(NULL, &read, &s.data, &s.pair, "triplet", &s.run));
   assert_int_equal(lent.X.rows, read.X.rows);
   assert_true(lent.unit == read.unit && lent.shape.height == read.shape.height);
   assert_true(print_of(&lent) == print_of(&read));
@@ -87,17 +87,17 @@ static void pairs_are_those_of_files(void **state) {
     CHECK_OK(ep_npy_write(path[i], &M[i]));
   }
   strcpy(s.data.scale, "unit");
-  CHECK_OK(ep_points_pair(&lent, a, 3, 1, &s.data, &s.run));
+  CHECK_OK(ep_points_pair(NULL, &lent, a, 3, 1, &s.data, &s.run));
   strcpy(s.pair.anchors, path[0]), strcpy(s.pair.positives, path[1]),
       strcpy(s.pair.negatives, path[2]);
-  CHECK_OK(ep_points_load(&read, &s.data, &s.pair, "triplet", &s.run));
+  CHECK_OK(ep_points_load(NULL, &read, &s.data, &s.pair, "triplet", &s.run));
   assert_true(lent.unit && read.unit);
   assert_true(print_of(&lent) == print_of(&read));
   a[2].shape[0] = 7;
-  CHECK_STATUS(ep_points_pair(&lent, a, 3, 1, &s.data, &s.run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_points_pair(NULL, &lent, a, 3, 1, &s.data, &s.run), EP_ERR_SHAPE);
   check_message("negatives has 7 rows", "anchors has 8");
-  CHECK_STATUS(ep_points_pair(&lent, a, 3, 3, &s.data, &s.run), EP_ERR_ARG);
-  CHECK_STATUS(ep_points_pair(&lent, a, 1, 0, &s.data, &s.run), EP_ERR_ARG);
+  CHECK_STATUS(ep_points_pair(NULL, &lent, a, 3, 3, &s.data, &s.run), EP_ERR_ARG);
+  CHECK_STATUS(ep_points_pair(NULL, &lent, a, 1, 0, &s.data, &s.run), EP_ERR_ARG);
   for (int i = 0; i < 3; i++) ep_mat_free(&M[i]);
 }
 
@@ -136,11 +136,11 @@ static void groups_of_views(void **state) {
   defaults("double");
   ep_mat X = random_mat(EP_DOUBLE, 10, 4, 5);
   const ep_array a = array_of(&X);
-  CHECK_OK(ep_points_draw(&drawn, &a, &s.data, &s.pair, "triplet", &s.run));
+  CHECK_OK(ep_points_draw(NULL, &drawn, &a, &s.data, &s.pair, "triplet", &s.run));
   const ep_array views = array_of(&drawn.X);
   ptrdiff_t group[20];
   for (int i = 0; i < 20; i++) group[i] = i % 10;
-  CHECK_OK(ep_points_group(&grouped, &views, group, &s.data, &s.pair, "triplet", &s.run));
+  CHECK_OK(ep_points_group(NULL, &grouped, &views, group, &s.data, &s.pair, "triplet", &s.run));
   assert_int_equal(drawn.X.rows, 20);
   uint64_t one, two;
   CHECK_OK(ep_points_fingerprint(&one, &drawn));
@@ -163,12 +163,15 @@ static void bad_groups(void **state) {
   const ep_array a = {
       .dtype = EP_F64, .ndim = 2, .shape = {3, 2}, .data = (const unsigned char *)x};
   defaults("double");
-  CHECK_STATUS(ep_points_group(&out, &a, one, &s.data, &s.pair, "positives", &s.run), EP_ERR_INPUT);
+  CHECK_STATUS(ep_points_group(NULL, &out, &a, one, &s.data, &s.pair, "positives", &s.run),
+               EP_ERR_INPUT);
   check_message("X", "row 3");
   strcpy(s.pair.augment, "noise:0.1");
-  CHECK_STATUS(ep_points_group(&out, &a, one, &s.data, &s.pair, "positives", &s.run), EP_ERR_ARG);
+  CHECK_STATUS(ep_points_group(NULL, &out, &a, one, &s.data, &s.pair, "positives", &s.run),
+               EP_ERR_ARG);
   const ep_array none = {.dtype = EP_F64, .ndim = 2, .shape = {0, 2}};
-  CHECK_STATUS(ep_points_draw(&out, &none, &s.data, &s.pair, "triplet", &s.run), EP_ERR_INPUT);
+  CHECK_STATUS(ep_points_draw(NULL, &out, &none, &s.data, &s.pair, "triplet", &s.run),
+               EP_ERR_INPUT);
 }
 
 static void out_of_memory(void **state) {
@@ -184,9 +187,9 @@ static void out_of_memory(void **state) {
     for (int n = 0; st == EP_ERR_NOMEM; n++) {
       ep_points p;
       ep_alloc_fail_after = n;
-      st = way == 0   ? ep_points_draw(&p, a, &s.data, &s.pair, "triplet", &s.run)
-           : way == 1 ? ep_points_pair(&p, a, 2, 1, &s.data, &s.run)
-                      : ep_points_group(&p, a, group, &s.data, &s.pair, "triplet", &s.run);
+      st = way == 0   ? ep_points_draw(NULL, &p, a, &s.data, &s.pair, "triplet", &s.run)
+           : way == 1 ? ep_points_pair(NULL, &p, a, 2, 1, &s.data, &s.run)
+                      : ep_points_group(NULL, &p, a, group, &s.data, &s.pair, "triplet", &s.run);
       ep_alloc_fail_after = -1;
       ep_points_free(&p);
       assert_int_equal(ep_mem_current(), before);

@@ -78,7 +78,7 @@ static void check_kernel(const ep_net *net, const ep_mat *X, const ep_mat *Y, ep
   ep_mat K, J = jacobian(net, X), J2 = jacobian(net, Y ? Y : X);
   CHECK_OK(ep_mat_new(&K, X->prec, X->rows, n2 * e));
   ep_mat_fill(&K, NAN);
-  CHECK_OK(ep_ntk_empirical(&K, net, X, Y, layout, memory));
+  CHECK_OK(ep_ntk_empirical(NULL, &K, net, X, Y, layout, memory));
   double top = 0;
   for (ptrdiff_t x = 0; x < X->rows; x++)
     for (ptrdiff_t y = 0; y < n2; y++)
@@ -130,8 +130,8 @@ static void blocks(void **state) {
   assert_true((seen & 1 << 7) && (seen & 1 << 4) && (seen & 1 << 2) && (seen & 1 << 1));
   ep_mat K;
   CHECK_OK(ep_mat_new(&K, EP_DOUBLE, N, N));
-  CHECK_STATUS(ep_ntk_empirical(&K, &net, &X, NULL, EP_TRACE, 100), EP_ERR_ARG);
-  CHECK_STATUS(ep_ntk_empirical(&K, &net, &X, NULL, EP_FULL, 1e9), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_TRACE, 100), EP_ERR_ARG);
+  CHECK_STATUS(ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_FULL, 1e9), EP_ERR_SHAPE);
   ep_mat_free(&K);
   ep_net_free(&net);
   ep_mat_free(&X);
@@ -147,8 +147,8 @@ static void products(void **state) {
     ep_mat g = random_mat(EP_DOUBLE, N, Z, 43), out, K;
     CHECK_OK(ep_mat_new(&out, EP_DOUBLE, N2, Z));
     CHECK_OK(ep_mat_new(&K, EP_DOUBLE, N2, N * Z * Z));
-    CHECK_OK(ep_ntk_empirical(&K, &net, &Y, &X, EP_FULL, 1e9));
-    CHECK_OK(ep_ntk_apply(&out, &net, &X, &Y, &g, 1e9));
+    CHECK_OK(ep_ntk_empirical(NULL, &K, &net, &Y, &X, EP_FULL, 1e9));
+    CHECK_OK(ep_ntk_apply(NULL, &out, &net, &X, &Y, &g, 1e9));
     for (int y = 0; y < N2; y++)
       for (int i = 0; i < Z; i++) {
         double sum = 0;
@@ -188,8 +188,8 @@ static void out_of_memory(void **state) {
     ep_status st = EP_ERR_NOMEM;
     for (int n = 0; st == EP_ERR_NOMEM; n++) {
       ep_alloc_fail_after = n;
-      st = what ? ep_ntk_apply(&g, &net, &X, NULL, &g, 1e9)
-                : ep_ntk_empirical(&K, &net, &X, NULL, EP_TRACE, 9000);
+      st = what ? ep_ntk_apply(NULL, &g, &net, &X, NULL, &g, 1e9)
+                : ep_ntk_empirical(NULL, &K, &net, &X, NULL, EP_TRACE, 9000);
       ep_alloc_fail_after = -1;
       assert_int_equal(ep_mem_current(), before);
     }

@@ -118,18 +118,18 @@ static void digits(void **state) {
   ep_run_config run = ep_run_default();
   ep_points p, again;
   set_data(&data, &pairs, "digits", 40);
-  CHECK_OK(ep_points_load(&p, &data, &pairs, "triplet", &run));
+  CHECK_OK(ep_points_load(NULL, &p, &data, &pairs, "triplet", &run));
   assert_true(p.unit && p.shape.height == 28 && p.X.rows <= 80 && p.X.rows > 70);
   for (ptrdiff_t i = 0; i < p.X.rows; i++) {
     const ep_mat row = ep_mat_rows(&p.X, i, 1);
     const double norm = sqrt(ep_mat_norm2(&row));
     assert_true(norm == 0 || fabs(norm - 1) < 1e-6);
   }
-  CHECK_OK(ep_points_load(&again, &data, &pairs, "triplet", &run));
+  CHECK_OK(ep_points_load(NULL, &again, &data, &pairs, "triplet", &run));
   assert_true(print_of(&p) == print_of(&again));
   ep_points_free(&again);
   run.seed = 1;
-  CHECK_OK(ep_points_load(&again, &data, &pairs, "triplet", &run));
+  CHECK_OK(ep_points_load(NULL, &again, &data, &pairs, "triplet", &run));
   assert_true(print_of(&p) != print_of(&again));
   ep_points_free(&again);
   ep_points_free(&p);
@@ -143,9 +143,9 @@ static void labels_follow(void **state) {
   const ep_run_config run = ep_run_default();
   ep_dataset all, some;
   set_data(&data, &pairs, "digits:test", 0);
-  CHECK_OK(ep_dataset_load(&all, &data, &run));
+  CHECK_OK(ep_dataset_load(NULL, &all, &data, &run));
   data.samples = 25;
-  CHECK_OK(ep_dataset_load(&some, &data, &run));
+  CHECK_OK(ep_dataset_load(NULL, &some, &data, &run));
   assert_true(all.X.rows == 1000 && some.X.rows == 25);
   for (int i = 0; i < 25; i++) {
     const ep_mat row = ep_mat_rows(&some.X, i, 1);
@@ -173,7 +173,7 @@ static void out_of_memory(void **state) {
     for (int n = 0; st == EP_ERR_NOMEM; n++) {
       ep_points p;
       ep_alloc_fail_after = n;
-      st = ep_points_load(&p, &data, &pairs, "triplet", &run);
+      st = ep_points_load(NULL, &p, &data, &pairs, "triplet", &run);
       ep_alloc_fail_after = -1;
       ep_points_free(&p);
       assert_int_equal(ep_mem_current(), before);

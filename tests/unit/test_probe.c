@@ -81,7 +81,7 @@ static void nearest_neighbours(void **state) {
       config.neighbours = k;
       config.temperature = 0.2;
       for (int j = 0; j < Z; j++) ep_set(&E, 7, j, 0); /* a point without a direction */
-      CHECK_OK(ep_probe_run(&r, "knn", &train, &test, &config, &run));
+      CHECK_OK(ep_probe_run(NULL, &r, "knn", &train, &test, &config, &run));
       for (int i = 0; i < T; i++) {
         const int c = plain_vote(&X, labels, &E, i, -1, k < N ? k : N, 0.2);
         for (int y = 0; y < 3; y++) confusion[3 * y + c] += test_labels[i] == names[y];
@@ -112,7 +112,7 @@ static void ties(void **state) {
     const int labels[] = {first ? 9 : 4, first ? 4 : 9}, four = 4;
     const ep_labelled train = {&X, labels, NULL}, test = {&E, &four, NULL};
     ep_probe_result r;
-    CHECK_OK(ep_probe_run(&r, "knn", &train, &test, &config, &run));
+    CHECK_OK(ep_probe_run(NULL, &r, "knn", &train, &test, &config, &run));
     CHECK_NEAR(r.accuracy, 1, 0);
     ep_probe_result_free(&r);
   }
@@ -174,7 +174,8 @@ static void easy_points(void **state) {
       const ep_labelled train = {&X, labels, NULL}, test = {&E, test_labels, NULL};
       ep_probe_result r;
       strcpy(config.standardise, ep_standardise_name(t / 4));
-      CHECK_OK(ep_probe_run(&r, ep_probe_name(p), &train, t & 2 ? &test : NULL, &config, &run));
+      CHECK_OK(
+          ep_probe_run(NULL, &r, ep_probe_name(p), &train, t & 2 ? &test : NULL, &config, &run));
       CHECK_NEAR(r.accuracy, 1, 0);
       CHECK_NEAR(r.train_accuracy, 1, 0);
       assert_string_equal(r.name, ep_probe_name(p));
@@ -205,10 +206,10 @@ static void units(void **state) {
     const ep_run_config run = ep_run_default();
     const ep_labelled train = {&X, labels, NULL};
     ep_probe_result a, b;
-    CHECK_OK(ep_probe_run(&a, ep_probe_name(p), &train, NULL, &config, &run));
+    CHECK_OK(ep_probe_run(NULL, &a, ep_probe_name(p), &train, NULL, &config, &run));
     for (ptrdiff_t i = 0; i < 400; i++)
       for (int j = 0; j < Z; j++) *ep_d(&X, i, j) = pow(100, j - 2) * (*ep_d(&X, i, j) + j);
-    CHECK_OK(ep_probe_run(&b, ep_probe_name(p), &train, NULL, &config, &run));
+    CHECK_OK(ep_probe_run(NULL, &b, ep_probe_name(p), &train, NULL, &config, &run));
     assert_memory_equal(a.confusion, b.confusion, 9 * sizeof *a.confusion);
     assert_true(a.accuracy < 1 && a.accuracy > 0.6);
     ep_probe_result_free(&a);
@@ -227,10 +228,10 @@ static void splits_and_unseen(void **state) {
   ep_run_config run = ep_run_default();
   const ep_labelled train = {&X, labels, NULL};
   ep_probe_result a, b, c;
-  CHECK_OK(ep_probe_run(&a, "linear", &train, NULL, &config, &run));
-  CHECK_OK(ep_probe_run(&b, "linear", &train, NULL, &config, &run));
+  CHECK_OK(ep_probe_run(NULL, &a, "linear", &train, NULL, &config, &run));
+  CHECK_OK(ep_probe_run(NULL, &b, "linear", &train, NULL, &config, &run));
   run.seed = 1;
-  CHECK_OK(ep_probe_run(&c, "linear", &train, NULL, &config, &run));
+  CHECK_OK(ep_probe_run(NULL, &c, "linear", &train, NULL, &config, &run));
   assert_memory_equal(a.confusion, b.confusion, 9 * sizeof *a.confusion);
   assert_memory_not_equal(a.confusion, c.confusion, 9 * sizeof *a.confusion);
   ep_probe_result_free(&a);
@@ -240,7 +241,7 @@ static void splits_and_unseen(void **state) {
   const ep_mat few = ep_mat_rows(&X, 0, 3);
   const int three[] = {1, 2, 3};
   const ep_labelled small = {&few, three, NULL};
-  CHECK_OK(ep_probe_run(&a, "knn", &small, NULL, &config, &run));
+  CHECK_OK(ep_probe_run(NULL, &a, "knn", &small, NULL, &config, &run));
   assert_true(a.train == 2 && a.test == 1 && a.unseen == 1 && a.accuracy == 0);
   assert_true(isnan(ep_probe_class_accuracy(&a, 0)));
   ep_probe_result_free(&a);
@@ -251,8 +252,8 @@ static void splits_and_unseen(void **state) {
   const ep_mat T = ep_mat_rows(&X, 0, 10);
   const ep_labelled test = {&T, test_labels, NULL}, known = {&T, labels, NULL};
   for (int p = 0; ep_probe_name(p); p++) {
-    CHECK_OK(ep_probe_run(&a, ep_probe_name(p), &train, &known, &config, &run));
-    CHECK_OK(ep_probe_run(&b, ep_probe_name(p), &train, &test, &config, &run));
+    CHECK_OK(ep_probe_run(NULL, &a, ep_probe_name(p), &train, &known, &config, &run));
+    CHECK_OK(ep_probe_run(NULL, &b, ep_probe_name(p), &train, &test, &config, &run));
     ptrdiff_t all = 0;
     for (int k = 0; k < 9; k++) all += b.confusion[k];
     assert_true(b.unseen == 1 && all == 9 && a.accuracy - b.accuracy < 0.1 + 1e-12);
@@ -276,17 +277,17 @@ static void refusals(void **state) {
                     other = {&wide, labels, NULL};
   const ep_labelled empty = {&none, labels, NULL};
   ep_probe_result r;
-  CHECK_STATUS(ep_probe_run(&r, "tree", &good, NULL, &config, &run), EP_ERR_ARG);
-  CHECK_STATUS(ep_probe_run(&r, "linear", &one, NULL, &config, &run), EP_ERR_INPUT);
-  CHECK_STATUS(ep_probe_run(&r, "linear", &good, &other, &config, &run), EP_ERR_SHAPE);
-  CHECK_STATUS(ep_probe_run(&r, "linear", &empty, NULL, &config, &run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_probe_run(NULL, &r, "tree", &good, NULL, &config, &run), EP_ERR_ARG);
+  CHECK_STATUS(ep_probe_run(NULL, &r, "linear", &one, NULL, &config, &run), EP_ERR_INPUT);
+  CHECK_STATUS(ep_probe_run(NULL, &r, "linear", &good, &other, &config, &run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_probe_run(NULL, &r, "linear", &empty, NULL, &config, &run), EP_ERR_SHAPE);
   run.memory = 1000; /* no copy of the points fits: they are made a row at a time */
-  CHECK_OK(ep_probe_run(&r, "svm", &good, NULL, &config, &run));
+  CHECK_OK(ep_probe_run(NULL, &r, "svm", &good, NULL, &config, &run));
   ep_probe_result_free(&r);
-  CHECK_OK(ep_probe_run(&r, "linear", &good, NULL, &config, &run));
+  CHECK_OK(ep_probe_run(NULL, &r, "linear", &good, NULL, &config, &run));
   ep_probe_result_free(&r);
   *ep_d(&X, 3, 2) = NAN;
-  CHECK_STATUS(ep_probe_run(&r, "linear", &good, NULL, &config, &run), EP_ERR_INPUT);
+  CHECK_STATUS(ep_probe_run(NULL, &r, "linear", &good, NULL, &config, &run), EP_ERR_INPUT);
   assert_null(r.label);
   ep_mat_free(&X);
   ep_mat_free(&wide);
@@ -305,7 +306,7 @@ static void interruption(void **state) {
   ep_probe_result r;
   const ep_run_scope scope = enter_stopped(&stop);
   for (int p = 0; ep_probe_name(p); p++)
-    CHECK_STATUS(ep_probe_run(&r, ep_probe_name(p), &train, NULL, &config, &run),
+    CHECK_STATUS(ep_probe_run(NULL, &r, ep_probe_name(p), &train, NULL, &config, &run),
                  EP_ERR_INTERRUPTED);
   leave(&scope);
   ep_mat_free(&X);
@@ -340,7 +341,7 @@ static void uniformity_and_alignment(void **state) {
     ep_mat E = random_mat((ep_precision)prec, 1200, 4, 1),
            P = random_mat((ep_precision)prec, 1200, 4, 2);
     for (int j = 0; j < 4; j++) ep_set(&E, 77, j, 0), ep_set(&E, 900, j, 0);
-    CHECK_OK(ep_metrics_of(&m, &E, &P, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, &P, &config, &run));
     CHECK_NEAR(m.uniformity, plain_uniformity(&E), 1e-13);
     CHECK_NEAR(m.uniformity_error, 0, 0);
     double sum = 0;
@@ -358,7 +359,7 @@ static void uniformity_and_alignment(void **state) {
   }
   double two[] = {1, 0, -3, 0}; /* opposite: exp(-2 4) */
   const ep_mat E = ep_mat_view(EP_DOUBLE, 2, 2, two);
-  CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+  CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
   CHECK_NEAR(m.uniformity, -8, 1e-14);
   assert_true(isnan(m.alignment) && isnan(m.correlation));
 }
@@ -377,7 +378,7 @@ static void sampled_uniformity(void **state) {
   config.uniformity_points = M;
   for (int s = 0; s < SEEDS; s++) {
     run.seed = s;
-    CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
     assert_int_equal(m.uniformity_points, M);
     square += (m.uniformity - whole) * (m.uniformity - whole) / SEEDS;
     stated += m.uniformity_error / SEEDS;
@@ -401,7 +402,7 @@ static void spread_and_correlation(void **state) {
   const ep_metrics_config config = metric_settings();
   const ep_run_config run = ep_run_default();
   ep_metrics m;
-  CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+  CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
   CHECK_NEAR(m.spread_min, 0, 0);
   CHECK_NEAR(m.spread_median, 1.5, 1e-14);
   CHECK_NEAR(m.spread_max, 3, 1e-14);
@@ -417,29 +418,29 @@ static void collapse(void **state) {
   for (int prec = 0; prec < 2; prec++) {
     enum { N = 300, D = 40 };
     ep_mat E = random_mat((ep_precision)prec, N, D, 1), line = random_mat(EP_DOUBLE, N, 1, 2);
-    CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
     assert_true(!m.collapsed && strncmp(m.collapse, "not collapsed", 13) == 0);
     for (ptrdiff_t i = 0; i < N * D; i++) /* a falling spectrum is no collapse */
       ep_set(&E, i / D, i % D, ep_get(&E, i / D, i % D) * pow(0.6, (double)(i % D)));
-    CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
     assert_true(m.effective_rank < 0.1 * D && m.rankme > 0.1 * D && !m.collapsed);
     for (ptrdiff_t i = 0; i < N * D; i++) /* a steep one is */
       ep_set(&E, i / D, i % D, ep_get(&E, i / D, i % D) * pow(0.5, (double)(i % D)));
-    CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
     assert_true(m.rankme < 0.1 * D && m.effective_rank > 1.05 && m.collapsed);
     for (ptrdiff_t i = 0; i < N * D; i++) /* rank 1, and an offset */
       ep_set(&E, i / D, i % D,
              *ep_d(&line, i / D, 0) * cos((double)(i % D)) + 3 * sin((double)(i % D)));
-    CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
     assert_true(m.collapsed && strstr(m.collapse, "collapsed in dimension") == m.collapse);
     ep_random_fill_normal(&E, 1, 1, 1);
     for (ptrdiff_t i = 0; i < N * D; i++) /* all near one point */
       ep_set(&E, i / D, i % D, 1 + 1e-5 * ep_get(&E, i / D, i % D));
-    CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+    CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
     assert_true(m.collapsed && strstr(m.collapse, "all points are the same"));
     for (int zero = 0; zero < 2; zero++) {
       ep_mat_fill(&E, zero ? 0 : 0.7);
-      CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+      CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
       assert_true(m.collapsed && strstr(m.collapse, "all points are the same"));
       assert_int_equal(m.dead, D);
       CHECK_NEAR(m.effective_rank, 0, 0);
@@ -451,12 +452,12 @@ static void collapse(void **state) {
   }
   double one[] = {1, 2, 3}, huge[] = {1, 1e200}; /* one dimension cannot lose any */
   ep_mat E = ep_mat_view(EP_DOUBLE, 3, 1, one), row = ep_mat_view(EP_DOUBLE, 1, 3, one);
-  CHECK_OK(ep_metrics_of(&m, &E, NULL, &config, &run));
+  CHECK_OK(ep_metrics_of(NULL, &m, &E, NULL, &config, &run));
   assert_false(m.collapsed);
-  CHECK_STATUS(ep_metrics_of(&m, &row, NULL, &config, &run), EP_ERR_SHAPE);
-  CHECK_STATUS(ep_metrics_of(&m, &E, &row, &config, &run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_metrics_of(NULL, &m, &row, NULL, &config, &run), EP_ERR_SHAPE);
+  CHECK_STATUS(ep_metrics_of(NULL, &m, &E, &row, &config, &run), EP_ERR_SHAPE);
   E = ep_mat_view(EP_DOUBLE, 2, 1, huge);
-  CHECK_STATUS(ep_metrics_of(&m, &E, NULL, &config, &run), EP_ERR_INPUT);
+  CHECK_STATUS(ep_metrics_of(NULL, &m, &E, NULL, &config, &run), EP_ERR_INPUT);
 }
 
 /* ---- memory */
@@ -468,14 +469,14 @@ static ep_status everything(const ep_labelled *train, const ep_mat *positives) {
   ep_metrics m;
   ep_probe_result r;
   for (int p = 0; ep_probe_name(p); p++) {
-    EP_TRY(ep_probe_run(&r, ep_probe_name(p), train, NULL, &config, &run));
+    EP_TRY(ep_probe_run(NULL, &r, ep_probe_name(p), train, NULL, &config, &run));
     ep_probe_result_free(&r);
   }
   metrics.uniformity_points = 100;
   ptrdiff_t who[300 * 3];
   for (int i = 0; ep_metric_name(i); i++)
     EP_TRY(ep_neighbours(NULL, who, NULL, NULL, train->X, 3, (ep_metric)i));
-  return ep_metrics_of(&m, train->X, positives, &metrics, &run);
+  return ep_metrics_of(NULL, &m, train->X, positives, &metrics, &run);
 }
 
 static void out_of_memory(void **state) {

@@ -6,6 +6,8 @@
 #include <eigenpair/analytic.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/method.h>
+#include <eigenpair/probe.h>
+#include <math.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -91,6 +93,36 @@ static void hooks(void **state) {
   ep_run_free(run);
 }
 
+/* The run that is given is the one that is asked to stop; none given: the one this thread has entered, or nobody. */
+static void given(void **state) {
+  (void)state;
+  volatile int stop = 1;
+  double x[12], k[16], theta[4];
+  int labels[4] = {0, 1, 0, 1};
+  for (int i = 0; i < 12; i++) x[i] = i * i % 7;
+  const ep_mat X = ep_mat_view(EP_DOUBLE, 4, 3, x), K = ep_mat_view(EP_DOUBLE, 4, 4, k);
+  ep_analytic a = {.depth = 1, .input_scale = 1, .config = {1, 0, 1, 0}};
+  CHECK_OK(ep_activation_parse(&a.phi, "relu"));
+  ep_run *run = new_run(0, 1);
+  ep_run_set_hooks(run, &(ep_run_hooks){.stop = &stop});
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
+  CHECK_OK(ep_analytic_diagonal(run, theta, &a, EP_NTK, &X)); /* too short to be stopped */
+  assert_true(fabs(theta[1] - k[5]) < 1e-12 * k[5]);
+  CHECK_STATUS(ep_analytic_kernel(run, &K, &a, EP_NTK, &X, NULL), EP_ERR_INTERRUPTED);
+  ep_probe_config config;
+  const ep_run_config settings = ep_run_default();
+  const ep_labelled set = {.X = &X, .labels = labels};
+  ep_probe_result result;
+  ep_options_default(ep_probe_options, &config);
+  CHECK_STATUS(ep_probe_run(run, &result, "linear", &set, &set, &config, &settings),
+               EP_ERR_INTERRUPTED);
+  const ep_run_scope scope = ep_run_enter(run);
+  CHECK_STATUS(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL), EP_ERR_INTERRUPTED);
+  ep_run_leave(&scope);
+  CHECK_OK(ep_analytic_kernel(NULL, &K, &a, EP_NTK, &X, NULL));
+  ep_run_free(run);
+}
+
 /* ---- two fits, two kernels, two embeddings at once give the bits they give alone */
 
 enum { JOBS = 8, N = 60, D = 20 };
@@ -129,21 +161,19 @@ static ep_status fit_and_embed(ep_run *run, job *j, const ep_mat *X, const char 
 }
 
 static ep_status kernel(ep_run *run, job *j, const ep_mat *X) {
-  const ep_run_scope scope = ep_run_enter(run);
   ep_net net;
   ep_net_config config;
   ep_options_default(ep_net_options, &config);
   config.width = 400;
   config.outputs = 5;
   ep_status st = ep_net_start(&net, &config, D, (uint64_t)j->kind, X->prec);
-  if (!st && j->kind % 2 == 0) st = ep_ntk_empirical(&j->out, &net, X, NULL, EP_TRACE, 1e9);
+  if (!st && j->kind % 2 == 0) st = ep_ntk_empirical(run, &j->out, &net, X, NULL, EP_TRACE, 1e9);
   if (!st && j->kind % 2) {
     const ep_analytic a = {
         .phi = net.shape.phi, .depth = 3, .input_scale = 1, .config = {1, 0, 1, 0}};
-    st = ep_analytic_kernel(&j->out, &a, EP_NTK, X, NULL);
+    st = ep_analytic_kernel(run, &j->out, &a, EP_NTK, X, NULL);
   }
   ep_net_free(&net);
-  ep_run_leave(&scope);
   return st;
 }
 
@@ -192,10 +222,8 @@ static void at_once(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(memory),
-      cmocka_unit_test(threads),
-      cmocka_unit_test(hooks),
-      cmocka_unit_test(at_once),
+      cmocka_unit_test(memory), cmocka_unit_test(threads), cmocka_unit_test(hooks),
+      cmocka_unit_test(given),  cmocka_unit_test(at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
