@@ -340,28 +340,31 @@ static ep_status slips_report(ep_claim_result *r, const slip s[SLIPS]) {
 
 ep_status tangent_slips(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   slip s[SLIPS] = {
-      [FLIN] = {"eq. 22 and 101",
-                "f(theta_0) belongs where f(theta_t) stands; only then is the "
-                "change of f_lin what eq. 23 says."},
-      [VARIANCE] = {"eq. 49", "E[h^2] belongs where Var[h] stands; eq. 50 has it right."},
-      [CLOSE] = {"eq. 79",
-                 "has a surplus eta_0, which eq. 82 multiplies in once more: eq. 84 takes "
-                 "lambda_min/3, and with rates above 1 eq. 87 does not follow as printed."},
-      [SHRINK] = {"eq. 84 to 86",
-                  "1 - eta_0 lambda_min belongs where (1 - eta_0) lambda_min stands, "
-                  "as in eq. 80 and 87; as printed it is no bound."},
-      [STEP] = {"eq. 127 and 128",
-                "have lost the 2 of eq. 125: a step on (f - y)^2 changes f by "
-                "twice what they say."},
-      [PRODUCT] = {"eq. 154", "lacks the 1/n of eq. 153."},
-      [TRANSFER] = {"T in the proof of Lemma 1 (e)",
-                    "Lam^-1/2 belongs on the right where Lam^1/2 "
-                    "stands; as printed it is not eq. 33."},
+      [FLIN] = {.where = "eq. 22 and 101",
+                .words = "f(theta_0) belongs where f(theta_t) stands; only then is the "
+                         "change of f_lin what eq. 23 says."},
+      [VARIANCE] = {.where = "eq. 49",
+                    .words = "E[h^2] belongs where Var[h] stands; eq. 50 has it right."},
+      [CLOSE] = {.where = "eq. 79",
+                 .words =
+                     "has a surplus eta_0, which eq. 82 multiplies in once more: eq. 84 takes "
+                     "lambda_min/3, and with rates above 1 eq. 87 does not follow as printed."},
+      [SHRINK] = {.where = "eq. 84 to 86",
+                  .words = "1 - eta_0 lambda_min belongs where (1 - eta_0) lambda_min stands, "
+                           "as in eq. 80 and 87; as printed it is no bound."},
+      [STEP] = {.where = "eq. 127 and 128",
+                .words = "have lost the 2 of eq. 125: a step on (f - y)^2 changes f by "
+                         "twice what they say."},
+      [PRODUCT] = {.where = "eq. 154", .words = "lacks the 1/n of eq. 153."},
+      [TRANSFER] = {.where = "T in the proof of Lemma 1 (e)",
+                    .words = "Lam^-1/2 belongs on the right where Lam^1/2 "
+                             "stands; as printed it is not eq. 33."},
       [UPDATE] = {
-          "T with one more point, same proof",
-          "Lam^1/2 B^-1 Lam^1/2 xi belongs on the left and xi' Lam^1/2 B^-1 Lam^-1/2 on the "
-          "right: no longer a square, so that the quadratic form of a general f has no "
-          "sign."}};
+          .where = "T with one more point, same proof",
+          .words =
+              "Lam^1/2 B^-1 Lam^1/2 xi belongs on the left and xi' Lam^1/2 B^-1 Lam^-1/2 on the "
+              "right: no longer a square, so that the quadratic form of a general f has no "
+              "sign."}};
   ep_work work = {0};
   few p = {0};
   (void)size; /* identities: there is no larger size */
