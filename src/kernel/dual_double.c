@@ -280,7 +280,9 @@ static void add_softplus(const row *r, double w, double s, double z) {
     const double delta = angle(q * (q * over + h), v + (1 - h) * (q * q)), theta = theta0 - delta;
     value[j] += w * (theta0 + alpha * (sqrt(b) / (1 + o)) - ab / (v0 + p * o));
     next[j] += w * (delta + h * theta - over);
-    slope[j] += gap[j] < 1 ? w * theta : -w * theta;
+    const double turn =
+        gap[j] < 1 ? theta : -theta; /* before the product: fused alike in every place */
+    slope[j] += w * turn;
   }
 }
 

@@ -2,9 +2,9 @@
 /* The activations. A new one is a row here: its name, its parameter's default and range (0, 0: none),
  * L and B as functions of the parameter p, then phi, phi' and phi'' of a, by the functions of core/functions.h. A row
  * of sin or cos is a W, and may ask whether a is `far`. Values of relu and its like at 0 follow phi'(0) = 0, and phi''
- * is that beside the kink. */
+ * is that beside the kink; what is no number stays none. */
 #define EP_ACTIVATIONS(X, W)                                                            \
-  X(relu, 0, 0, 0, 1, INFINITY, a > 0 ? a : 0, a > 0 ? 1 : 0, 0)                        \
+  X(relu, 0, 0, 0, 1, INFINITY, a<0 ? 0 : a, a> 0 ? 1 : 0, 0)                           \
   X(leaky, 0.01, -10, 10, fmax(1, fabs(p)), p == 1 ? 0 : INFINITY, a > 0 ? a : p * a,   \
     a > 0 ? 1 : p, 0)                                                                   \
   X(tanh, 0, 0, 0, 1, 0.7698003589195010, fn_tanh(a), fn_tanh_slope(a),                 \

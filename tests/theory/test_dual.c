@@ -139,6 +139,7 @@ static void check_brute(const char *name, double A, double B, double gap) {
   }
 }
 
+/* each activation meets every pair and every gap, as on a chess board */
 static void against_integration(void **state) {
   (void)state;
   static const double gaps[] = {0, 1e-6, 0.01, 0.5, 1.7, 2};
@@ -146,7 +147,7 @@ static void against_integration(void **state) {
   for (int k = 0; k < ALL; k++)
     for (int i = 0; i < 5; i++)
       for (int j = 0; j < 6; j++)
-        if (fmax(pairs[i][0], pairs[i][1]) < most_variance(all[k]))
+        if ((i + j + k) % 2 == 0 && fmax(pairs[i][0], pairs[i][1]) < most_variance(all[k]))
           check_brute(all[k], pairs[i][0], pairs[i][1], gaps[j]);
 }
 
@@ -273,10 +274,11 @@ static void gap_of_next_layer(void **state) {
     const ep_activation phi = parse(all[k]);
     const integrand g = integrand_of(&phi, 2);
     const int bounded = fabs(ep_activation_value(&phi, 40)) <= 1;
-    for (double A = 0.09; A <= 1e4; A *= 33.333) {
+    int first = k % 2; /* every other gap, the others at the next A */
+    for (double A = 0.09; A <= 1e4; A *= 33.333, first = !first) {
       if (A > most_variance(all[k])) break;
       CHECK_NEAR(next_gap(&phi, A, A, 0), 0, 1e-16);
-      for (int i = 0; i < 9; i++) {
+      for (int i = first; i < 9; i += 2) {
         double S;
         dual(&S, NULL, &phi, A, A, 0);
         const double want = 0.5 * brute(&g, A, A, gaps[i]) / S, got = next_gap(&phi, A, A, gaps[i]);
