@@ -17,11 +17,13 @@ help:
 	@echo "make packages      a .deb and a .tar.gz; test-packages: both on a bare Debian 12 (needs root and the network)"
 	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch, JAX, scikit-learn (PEERS=--quick)"
-	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2 --ablations')"
+	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2')"
 	@echo "make bench-large   more data than memory: 1,000,000 images with --memory 1G (POINTS=1e6)"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
-	@echo "make test-matrix   tests and claims with other BLAS kernels, threads, seeds (hours; SHORT=--short: minutes)"
+	@echo "make test-matrix   tests and claims with other kernels of BLAS and ours, threads, seeds (hours; SHORT=--short: a minute or two)"
+	@echo "make test-rows     a loss, a method and a map more, by one row each, in a copy of the sources"
+	@echo "make check-arm     builds for arm64 and runs unit tests under qemu (200 MB of packages)"
 	@echo "make test-mpi      the build for mpirun, on 1 to 4 ranks"
 	@echo "make test-tsan     several runs in one process under ThreadSanitizer"
 	@echo "make coverage      lines executed by the tests"
@@ -45,15 +47,15 @@ demo: build
 test: build
 	@ctest --preset release -j $(JOBS); status=$$?; tools/count.sh build/release; exit $$status
 
-# the papers' claims put together what the other tests go through; they are not run again here
+# the papers' claims put together what the other tests go through, pages are looked at by Chromium: not again here
 test-asan: setup
 	@cmake --preset asan >/dev/null
 	@cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
-	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS) -E claims; \
+	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS) -E 'cli/claims|page/pages|page/report|docs/'; \
 	  status=$$?; tools/count.sh build/asan; exit $$status
 
-# the numerical tests and the claims with BLAS kernels of several processors, one and two threads, several seeds: hours;
-# SHORT=--short: minutes
+# the numerical tests and the claims with kernels of several processors, BLAS's and ours, one and two threads, several seeds:
+# hours; SHORT=--short: a minute or two
 test-matrix: build
 	@tools/test_matrix.py build/release $(SHORT)
 
@@ -64,6 +66,11 @@ test-tsan: setup
 	@cmake --build --preset tsan -j $(JOBS) --target unit_test_run -- --no-print-directory --quiet
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1 build/tsan/tests/unit_test_run
 
+.PHONY: test-rows
+# a loss, a method and a map more, by one row each, in a copy of the sources
+test-rows: setup
+	@ROWS_BUILD=$(CURDIR)/build/rows JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/rows
+
 .PHONY: test-mpi
 # several ranks of one small problem each; more ranks than cores are fine
 test-mpi: setup
@@ -71,6 +78,15 @@ test-mpi: setup
 	@cmake --preset mpi >/dev/null
 	@cmake --build --preset mpi -j $(JOBS) --target ep_program -- --no-print-directory --quiet
 	@EIGENPAIR=$(CURDIR)/build/mpi/eigenpair PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/mpi
+
+.PHONY: check-arm
+# for arm64, with Debian's cross-compiler and its packages in build/arm64/root; unit and gradient tests under qemu
+check-arm:
+	@tools/setup.sh packages-arm.txt
+	@tools/arm_root.sh build/arm64/root
+	@cmake --preset arm64 >/dev/null
+	@cmake --build --preset arm64 -j $(JOBS) --target ep_program ep_c_tests -- --no-print-directory --quiet
+	@ctest --preset arm64 -j $(JOBS) -R '^(unit|grad)/'
 
 coverage: setup
 	@cmake --preset coverage >/dev/null
@@ -116,9 +132,9 @@ bench-peers: build
 	@tools/bench_peers.sh build/release $(PEERS)
 
 .PHONY: bench-large
-# 1,000,000 images in a file of 784 MB, whitened with --memory 1G
+# 1,000,000 images in a file of 784 MB, every command that reads such a file with --memory 1G
 bench-large: build
-	@bench/large.py build/release/eigenpair $(POINTS)
+	@bench/large.py build/release/eigenpair $(if $(POINTS),--points $(POINTS))
 
 # data sets that are not there are fetched first: eigenpair data fetch cifar10
 bench-quality: build
@@ -134,13 +150,14 @@ check-format: setup
 check-layers:
 	@tools/check_layers.sh
 
+# gcc's is the build that is tested and shipped, clang's the one with sanitizers: neither is built twice
 check: check-format check-layers
-	@cmake --preset clang >/dev/null && cmake --build --preset clang -j $(JOBS) -- --no-print-directory --quiet
-	@cmake --preset release -B build/gcc -DEP_WERROR=ON >/dev/null && cmake --build build/gcc -j $(JOBS) -- --no-print-directory --quiet
+	@cmake --preset release -DEP_WERROR=ON >/dev/null && cmake --build --preset release -j $(JOBS) -- --no-print-directory --quiet
+	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
 	@echo "gcc and clang: no warning"
 
 fuzz: setup
-	@cmake --preset fuzz >/dev/null && cmake --build --preset fuzz -j $(JOBS) -- --no-print-directory --quiet
+	@cmake --preset asan >/dev/null && cmake --build --preset asan -j $(JOBS) --target ep_fuzz -- --no-print-directory --quiet
 	@JOBS=$(JOBS) tools/fuzz.sh
 
 # 15 readers, six of them three times as long, as many at a time as there are cores

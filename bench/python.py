@@ -34,7 +34,7 @@ def main():
         check(lib.ep_model_embed(run, matrix(E), model.model_._pointer, matrix(X)))
 
     def kernel(run):
-        check(lib.ep_ntk_empirical(matrix(K), own.net, matrix(X), matrix(X[:m]), lib.EP_TRACE, lib.ep_run_room()))
+        check(lib.ep_ntk_empirical(run, matrix(K), own.net, matrix(X), matrix(X[:m]), lib.EP_TRACE, lib.ep_run_room()))
 
     race(f"transform {n} x 784", lambda: model.transform(X), lambda: work(embed, run_config({})))
     net = {"V": np.random.default_rng(1).normal(size=(500, 784)).astype(np.float32),

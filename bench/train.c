@@ -153,6 +153,11 @@ static void bench_activations(const ep_points *p) {
   for (int r = 0; r < TURNS; r++)
     for (int k = 0; k < KINDS; k++)
       best[k] = fmin(best[k], time_passes(stream[k], &net[k], &grad[k], &F, 1));
+  for (int k = 1; k < 4; k++) {
+    char what[80];
+    snprintf(what, sizeof what, "epoch's passes with %s over relu, M = 1,000", names[k]);
+    bench_row(what, AT_MOST, 1.15, best[k] / best[0]);
+  }
   printf("passes at M = 1000 over those of relu (%.2f ms):", 1e3 * best[0]);
   for (int k = 1; k < KINDS; k++) printf(" %s %.3f", names[k], best[k] / best[0]);
   printf("\n\n");
@@ -217,6 +222,68 @@ static void run_peers(const char *script, const ep_points *p, const timing *ours
   rmdir(folder);
 }
 
+/* ---- points without a zero, all different: 1,000 digits, another 1,000 and 1,000 more, with noise */
+
+static void bench_dense(const ep_points *p) {
+  static const double asked[WIDTHS] = {1.3, 1.15, 1.1};
+  const ptrdiff_t n = p->pairs.anchors;
+  const ep_pair_plan plan = {.positives = 2};
+  ep_mat X, noise;
+  ep_pairs pairs;
+  bench_must(ep_mat_new(&X, EP_SINGLE, 3 * n, p->X.cols));
+  bench_must(ep_mat_new(&noise, EP_SINGLE, 3 * n, p->X.cols));
+  ep_random_fill_normal(&noise, 2, EP_STREAM_DATA, 0);
+  for (ptrdiff_t i = 0; i < X.rows; i++) {
+    const ep_mat to = ep_mat_rows(&X, i, 1), from = ep_mat_rows(&p->X, i % p->X.rows, 1);
+    ep_mat_copy(&to, &from);
+  }
+  ep_mat_axpy(&X, 0.01, &noise);
+  bench_must(ep_pairs_draw(&pairs, n, &plan, 0));
+  for (ptrdiff_t k = 1; k < 2 * n; k += 2)
+    pairs.sign[k] = -1; /* the second partner is a negative */
+  ep_points dense = ep_points_borrow(&X, &pairs);
+  printf("the same on dense data: %td points, no zeros, all different\n", X.rows);
+  for (int w = 0; w < WIDTHS; w++) {
+    const timing t = measure(&dense, widths[w]);
+    char what[80];
+    printf("%8ld %11.3f ms, its two products in BLAS %11.3f ms: %.2f\n", widths[w], 1e3 * t.epoch,
+           1e3 * t.blas, t.epoch / t.blas);
+    snprintf(what, sizeof what, "epoch on dense data over its two BLAS products, M = %ld",
+             widths[w]);
+    bench_row(what, AT_MOST, asked[w], t.epoch / t.blas);
+  }
+  printf("\n");
+  ep_points_free(&dense);
+  ep_mat_free(&X), ep_mat_free(&noise);
+}
+
+/* ---- beside other work */
+
+typedef struct {
+  const ep_points *points;
+  ep_setup *setup;
+} epoch_of;
+
+static double one_epoch(void *what) {
+  const epoch_of *e = what;
+  timing unused;
+  return time_epochs(&unused, e->points, e->setup);
+}
+
+static void bench_beside(const ep_points *p) {
+  static ep_setup s;
+  for (int w = 0; w < WIDTHS; w++) {
+    epoch_of e = {p, &s};
+    char what[80];
+    make_setup(&s, widths[w], widths[w] <= 100 ? 200 : widths[w] <= 1000 ? 40 : 6);
+    const double ratio = bench_busy(one_epoch, &e, 5);
+    printf("an epoch at M = %ld beside a busy process over alone: %.2f\n", widths[w], ratio);
+    snprintf(what, sizeof what, "epoch beside one busy process over alone, M = %ld", widths[w]);
+    bench_row(what, AT_MOST, w ? 1.45 : 1.6, ratio);
+  }
+  printf("\n");
+}
+
 void bench_train(const char *peers) {
   static ep_setup s;
   ep_points p;
@@ -236,9 +303,15 @@ void bench_train(const char *peers) {
            1e3 * t[w].products, 1e3 * t[w].passes, 1e3 * t[w].epoch, 1e3 * t[w].blas,
            t[w].epoch / t[w].products, 100 * (1 - t[w].passes / t[w].epoch), t[w].epoch / t[w].blas,
            t[w].memory / 1048576, t[w].memory / t[w].theory);
+    char what[80];
+    snprintf(what, sizeof what, "epoch on digits over the same products in dense BLAS, M = %ld",
+             widths[w]);
+    if (w) bench_row(what, AT_MOST, 0.62, t[w].epoch / t[w].blas);
   }
   printf("\n");
+  bench_dense(&p);
   bench_activations(&p);
+  bench_beside(&p);
   if (peers) run_peers(peers, &p, t);
   ep_points_free(&p);
 }

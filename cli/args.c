@@ -13,9 +13,7 @@ static ep_status unknown(const ep_option_group *groups, const char *name) {
   const char *best = NULL;
   size_t least = 4;
   for (const ep_option_group *g = groups; g->table; g++)
-    for (const ep_option *o = g->table; o->name; o++)
-      if (ep_word_edits(name, o->name) < least)
-        least = ep_word_edits(name, o->name), best = o->name;
+    for (const ep_option *o = g->table; o->name; o++) ep_word_nearer(&best, &least, name, o->name);
   char nearest[64] = "";
   for (size_t i = 0; best && best[i] && i < 63; i++)
     nearest[i] = best[i] == '_' ? '-' : best[i], nearest[i + 1] = '\0';
@@ -53,17 +51,14 @@ static ep_status take_data(const ep_option_group *groups, const char *word, bool
 }
 
 static ep_status read_config(json_t **out, const char *path) {
-  char *text = NULL;
   ep_npz *file;
   unsigned char *bytes;
   size_t size;
   ep_status st;
   if (strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".npz") == 0) {
     EP_TRY(ep_npz_open(&file, path));
-    st = ep_npz_get_text(&text, file, "config");
+    st = ep_npz_get_json(out, file, "config");
     ep_npz_close(file);
-    if (!st) st = ep_json_parse(out, text, path);
-    ep_npz_text_free(text);
     return st;
   }
   EP_TRY(ep_file_read(&bytes, &size, path));
@@ -72,17 +67,43 @@ static ep_status read_config(json_t **out, const char *path) {
   return st;
 }
 
+/* Files to write are named on the command line alone: a config, or a model, may come from a stranger. `embedding` is written by
+ * the command that has a trajectory, and read by others. */
+static void leave_outputs(json_t *config, const ep_option *table) {
+  static const char *const written[] = {"out",      "labels_out", "history", "checkpoint", "report",
+                                        "variance", "trajectory", "basis",   "distances"};
+  for (size_t i = 0; i < sizeof written / sizeof *written; i++) json_object_del(config, written[i]);
+  if (ep_options_find(table, "trajectory")) json_object_del(config, "embedding");
+}
+
 /* A result has its config in it, which may be that of another command: what these tables do not know is left. */
 static ep_status take_config(const ep_option_group *groups, const char *path) {
   json_t *all = NULL;
   EP_TRY(read_config(&all, path));
-  const json_t *inner = json_object_get(all, "config");
+  json_t *inner = json_object_get(all, "config");
   ep_status st = json_is_object(all) ? EP_OK : EP_FAIL(EP_ERR_INPUT, "%s: holds no options", path);
-  for (const ep_option_group *g = groups; !st && g->table; g++)
+  for (const ep_option_group *g = groups; !st && g->table; g++) {
+    leave_outputs(inner ? inner : all, g->table);
     if (g->table != cli_options)
       st = ep_options_from_json(g->table, g->config, inner ? inner : all);
+  }
   json_decref(all);
   return st;
+}
+
+/* the name in the list, however it is written; NULL: none */
+static const char *among(const char *(*names)(int i), const char *word) {
+  for (int i = 0; names && names(i); i++)
+    if (strcasecmp(names(i), word) == 0) return names(i);
+  return NULL;
+}
+
+/* A loss in the place of a method: what trains with it. */
+static ep_status check_method(const ep_option *row, const char *value, const char *name) {
+  const char *loss = among(ep_loss_name, name);
+  EP_CHECK(strcmp(row->name, "method") != 0 || among(row->names, name) || !loss, EP_ERR_ARG,
+           "--method '%s' is a loss here: --method gd --loss %s trains with it", value, loss);
+  return EP_OK;
 }
 
 /* Names that people know, and what they are here. */
@@ -90,22 +111,24 @@ static const char *alias(const ep_option *row, const char *value) {
   static const char *const known[][3] = {
       {"loss", "infonce", "softmax"},       {"loss", "simclr", "ntxent"},
       {"loss", "nt-xent", "ntxent"},        {"loss", "barlow-twins", "barlow"},
+      {"method", "infonce", "softmax"},     {"method", "simclr", "ntxent"},
       {"method", "training", "gd"},         {"method", "sgd", "gd"},
       {"method", "ntk", "kernel"},          {"method", "nngp", "infinite"},
       {"activation", "identity", "linear"}, {"activation", "logistic", "sigmoid"}};
-  for (int i = 0; row->kind == EP_OPT_NAME && row->names && row->names(i); i++)
-    if (strcasecmp(row->names(i), value) == 0) return row->names(i);
+  const char *own = row->kind == EP_OPT_NAME ? among(row->names, value) : NULL;
+  if (own) return own;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(row->name, known[i][0]) == 0 && strcasecmp(value, known[i][1]) == 0)
       return known[i][2];
   return value;
 }
 
-static const char *known_name(const ep_option *row, const char *value) {
+static ep_status set_option(const ep_option *row, void *config, const char *value) {
   const char *name = alias(row, value);
+  EP_TRY(check_method(row, value, name));
   if (strcmp(name, value) != 0)
     fprintf(stderr, "note: --%s %s is %s here\n", row->name, value, name);
-  return name;
+  return ep_options_set(row, config, name);
 }
 
 ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const char **positional,
@@ -140,7 +163,7 @@ ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const
       EP_CHECK(i + 1 < argc, EP_ERR_ARG, "--%s needs a value", name);
       value = argv[++i];
     }
-    EP_TRY(ep_options_set(row, g->config, known_name(row, value)));
+    EP_TRY(set_option(row, g->config, value));
   }
   return EP_OK;
 }

@@ -2,6 +2,7 @@
 #include "commands.h"
 #include "core/file.h"
 
+#include <omp.h>
 #include <string.h>
 
 #define PART_OPTIONS(X, S)                                                          \
@@ -54,17 +55,18 @@ void help_accumulate(FILE *to) {
   args_help(groups, to);
 }
 
-static ep_status report(const ep_sums *sums, const char *out, const char *shard, bool json) {
+static ep_status report(const ep_sums *sums, const char *out, const char *shard, double seconds,
+                        bool json) {
   long there;
   const long shards = ep_sums_shards(sums, &there);
   terminal_clear();
   if (json)
-    return print_json(json_pack("{s:s,s:f,s:I,s:I,s:I,s:I,s:f,s:s,s:o}", "sums", out, "anchors",
-                                ep_sums_anchors(sums), "features",
-                                (json_int_t)ep_sums_features(sums), "dimension",
-                                (json_int_t)ep_sums_inputs(sums), "shards", (json_int_t)shards,
-                                "there", (json_int_t)there, "peak_memory", (double)ep_memory_peak(),
-                                "version", ep_version(), "machine", machine_json()));
+    return print_json(
+        json_pack("{s:s,s:f,s:I,s:I,s:I,s:I,s:f,s:f,s:s,s:o}", "sums", out, "anchors",
+                  ep_sums_anchors(sums), "features", (json_int_t)ep_sums_features(sums),
+                  "dimension", (json_int_t)ep_sums_inputs(sums), "shards", (json_int_t)shards,
+                  "there", (json_int_t)there, "seconds", seconds, "peak_memory",
+                  (double)ep_memory_peak(), "version", ep_version(), "machine", machine_json()));
   printf("sums     ");
   print_count(stdout, ep_sums_anchors(sums));
   printf(" anchors, %td features, ", ep_sums_features(sums));
@@ -104,8 +106,9 @@ ep_status cmd_accumulate(int argc, char **argv) {
   EP_CHECK(part.out[0], EP_ERR_ARG, "--out is empty; give the sums a name");
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&setup.run, cli.progress));
+  const double begin = omp_get_wtime();
   ep_status st = accumulate(&points, &sums, &setup, &part);
-  if (!st) st = report(sums, part.out, part.shard, cli.json);
+  if (!st) st = report(sums, part.out, part.shard, omp_get_wtime() - begin, cli.json);
   ep_sums_free(sums);
   ep_points_free(&points);
   return st;
@@ -177,8 +180,9 @@ ep_status cmd_merge(int argc, char **argv) {
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(check_parts(paths, count, s.merge.out));
   EP_TRY(work_begin(&s.run, s.cli.progress));
+  const double begin = omp_get_wtime();
   ep_status st = merge(&sums, &s, paths, count);
-  if (!st) st = report(sums, s.merge.out, NULL, s.cli.json);
+  if (!st) st = report(sums, s.merge.out, NULL, omp_get_wtime() - begin, s.cli.json);
   ep_sums_free(sums);
   return st;
 }

@@ -1,6 +1,6 @@
 #include "commands.h"
+#include "study/compare.h"
 
-#include <eigenpair/compare.h>
 #include <eigenpair/report.h>
 #include <math.h>
 #include <string.h>
@@ -62,11 +62,6 @@ void help_compare(FILE *to) {
 
 /* ---- what a person sees */
 
-static double number(const json_t *row, const char *name) {
-  const json_t *v = json_object_get(row, name);
-  return json_is_number(v) ? json_number_value(v) : NAN;
-}
-
 static void cell(const char *format, int width, double x) {
   if (isfinite(x)) printf(format, width, x);
   else printf("%*s", width, "-");
@@ -77,111 +72,96 @@ static void share(int width, double x) {
   printf(isfinite(x) ? " %%" : "  ");
 }
 
-static bool any(const json_t *table, const char *name) {
-  size_t i;
-  json_t *row;
-  json_array_foreach(table, i, row) if (isfinite(number(row, name))) return true;
-  return false;
+static double mean(const ep_row *row, size_t offset) { return ep_spread_of(row, offset).mean; }
+
+static void print_row(const ep_row *row, bool best, bool labelled) {
+  const ep_spread seconds = ep_spread_of(row, offsetof(ep_trial, seconds));
+  printf("%s %-18s ", best ? "*" : " ", row->name);
+  if (row->width > 0) printf("%8ld ", row->width);
+  else printf("%8s ", row->method && row->method->no_width ? "infinite" : "-");
+  if (labelled) share(8, mean(row, offsetof(ep_trial, accuracy)));
+  share(7, mean(row, offsetof(ep_trial, recall)));
+  cell("%*.3g", 8, mean(row, offsetof(ep_trial, rankme)));
+  cell("%*.6g", 13, mean(row, offsetof(ep_trial, loss)));
+  cell("%*.3g", 10, seconds.mean);
+  cell("%*.3g", 10, ep_spread_of(row, offsetof(ep_trial, memory)).high / 1048576);
+  if (ep_row_diverged(row)) printf("  %d of %d diverged", ep_row_diverged(row), seconds.count);
+  printf("\n");
 }
 
 /* best first */
-static void print_table(const json_t *table) {
-  size_t i;
-  json_t *row;
-  const bool labelled = any(table, "accuracy");
+static void print_table(const ep_compared *c) {
+  const ep_comparison *m = &c->table;
+  const bool labelled = m->by == EP_BY_ACCURACY;
   printf("  %-18s %8s ", "method", "width");
   if (labelled) printf("%10s", "accuracy");
   printf("%9s %7s %12s %9s %9s\n", "recall", "RankMe", "loss", "seconds", "MiB");
-  json_array_foreach(table, i, row) {
-    const char *method = json_string_value(json_object_get(row, "method"));
-    printf("%s %-18s ", json_is_true(json_object_get(row, "best")) ? "*" : " ", method);
-    if (isfinite(number(row, "width"))) printf("%8.0f ", number(row, "width"));
-    else printf("%8s ", strcmp(method, "infinite") == 0 ? "infinite" : "-");
-    if (labelled) share(8, number(row, "accuracy"));
-    share(7, number(row, "recall"));
-    cell("%*.3g", 8, number(row, "rankme"));
-    cell("%*.6g", 13, number(row, "loss"));
-    cell("%*.3g", 10, number(row, "seconds"));
-    cell("%*.3g", 10, number(row, "memory") / 1048576);
-    if (number(row, "diverged") > 0)
-      printf("  %.0f of %.0f diverged", number(row, "diverged"), number(row, "runs"));
-    printf("\n");
-  }
-}
-
-static void print_notes(const json_t *result) {
-  const bool labelled = any(json_object_get(result, "table"), "accuracy");
-  const char *on = json_string_value(json_object_get(result, "scored_on"));
-  if (labelled) printf("\n* best. Accuracy: of a linear probe, on %s.\n", on);
-  else printf("\n* best. No labels; scored on %s.\n", on);
+  for (int i = 0; i < m->rows; i++) print_row(&m->row[i], ep_row_is_best(m, i), labelled);
+  if (labelled) printf("\n* best. Accuracy: of a linear probe, on %s.\n", c->scored_on);
+  else printf("\n* best. No labels; scored on %s.\n", c->scored_on);
   printf(
       "Recall: an anchor's own positive is the nearest of all positives. whitened leaves "
       "negatives out.\n");
 }
 
-static void print_words(const char *label, const json_t *v) {
-  const char *words = json_string_value(json_object_get(v, "words"));
-  if (words) printf("%s %s\n", label, words);
-}
-
-static void print_answer(const json_t *f, double scale, const char *unit) {
+static void print_answer(const ep_finding *f, double scale, const char *unit) {
+  const char *answer = ep_answer_name(f->answer);
   char text[40] = "";
-  if (isfinite(number(f, "number")))
-    snprintf(text, sizeof text, " %.2g%s", scale * number(f, "number"), unit);
-  printf("  %s%-*s", json_string_value(json_object_get(f, "answer")),
-         24 - (int)strlen(json_string_value(json_object_get(f, "answer"))), text);
+  if (isfinite(f->number)) snprintf(text, sizeof text, " %.2g%s", scale * f->number, unit);
+  printf("  %s%-*s", answer, 24 - (int)strlen(answer), text);
 }
 
 /* the three answers of every method that could take training's place */
-static void print_methods(const json_t *methods) {
-  const char *name;
-  json_t *one;
+static void print_methods(const ep_verdict *v) {
   printf("\n%-18s  %-24s  %-24s  %s\n", "instead of training", "same function", "as good",
          "cheaper");
-  json_object_foreach((json_t *)methods, name, one) {
-    printf("%-18s ", name);
-    print_answer(json_object_get(one, "same_function"), 1, " apart");
-    print_answer(json_object_get(one, "as_good"), 100, " points");
-    print_answer(json_object_get(one, "cheaper"), 1, " times");
+  for (int i = 0; i < v->methods; i++) {
+    const ep_said *said = v->method[i].said;
+    printf("%-18s ", v->method[i].row->name);
+    print_answer(&said[EP_ASK_SAME].finding, 1, " apart");
+    print_answer(&said[EP_ASK_GOOD].finding, 100, " points");
+    print_answer(&said[EP_ASK_CHEAPER].finding, 1, " times");
     printf("\n");
   }
 }
 
-static void print_result(const setup_compare *s, const json_t *result) {
-  const json_t *verdict = json_object_get(result, "verdict");
-  const char *about = json_string_value(json_object_get(verdict, "about")), *name;
-  static const char *const questions[][2] = {{"same_function", "Is it the same function?"},
-                                             {"as_good", "Is it as good?"},
-                                             {"cheaper", "Is it cheaper?"}};
-  static const char *const theory[][2] = {
-      {"kernel", "frozen kernel:"}, {"pca", "PCA of C:"}, {"trained", "trained W:"}};
-  json_t *drift;
-  printf("%s\n\n", json_string_value(json_object_get(json_object_get(verdict, "use"), "words")));
-  print_table(json_object_get(result, "table"));
-  print_notes(result);
-  if (about) printf("\n%s in the place of training:\n", about);
-  for (int k = 0; about && k < 3; k++)
-    print_words(questions[k][1], json_object_get(verdict, questions[k][0]));
-  print_methods(json_object_get(verdict, "methods"));
+static void print_drift(const ep_drift_row *d) {
+  printf("%-58s width^", d->what);
+  cell("%*.2f", 5, d->law.exponent);
+  if (isfinite(d->law.low))
+    printf("  (%.2f to %.2f)%s", d->law.low, d->law.high,
+           ep_falls(&d->law).answer == EP_NO_ANSWER ? " no answer: it contains 0" : "");
+  printf("\n");
+}
+
+static void print_theory(const ep_compared *c) {
+  static const char *const names[EP_THEORIES] = {
+      [EP_THEORY_KERNEL] = "frozen kernel:", [EP_THEORY_PCA] = "PCA of C:"};
   printf("\nThe theory's part:\n");
-  for (int k = 0; k < 3; k++) print_words(theory[k][1], json_object_get(verdict, theory[k][0]));
-  json_object_foreach(json_object_get(result, "drift"), name, drift) {
-    printf("%-58s width^", json_string_value(json_object_get(drift, "what")));
-    cell("%*.2f", 5, number(drift, "exponent"));
-    if (isfinite(number(drift, "exponent_low")))
-      printf("  (%.2f to %.2f)%s", number(drift, "exponent_low"), number(drift, "exponent_high"),
-             strcmp(json_string_value(json_object_get(drift, "falls")), "no answer") == 0
-                 ? " no answer: it contains 0"
-                 : "");
-    printf("\n");
+  for (int k = EP_NO_THEORY + 1; k < EP_THEORIES; k++)
+    if (c->verdict.theory[k].method) printf("%s %s\n", names[k], c->verdict.theory[k].words);
+  if (c->verdict.trained[0]) printf("trained W: %s\n", c->verdict.trained);
+  for (int k = 0; k < EP_DRIFTS; k++)
+    if (ep_drift_measured(&c->table.drift[k], &c->table)) print_drift(&c->table.drift[k]);
+}
+
+static void print_result(const setup_compare *s, const ep_compared *c) {
+  const ep_verdict *v = &c->verdict;
+  printf("%s%s%s\n\n", v->sentence, v->command[0] ? " " : "", v->command);
+  print_table(c);
+  if (v->about.row) {
+    printf("\n%s in the place of training:\n", v->about.row->name);
+    for (int k = 0; k < EP_ASKED; k++) printf("%s %s\n", ep_asked_text(k), v->about.said[k].words);
   }
+  print_methods(v);
+  print_theory(c);
   printf("\n");
   print_report("report: ", s->out.out);
 }
 
-static ep_status write_report(const setup_compare *s, const json_t *result, const char *line) {
+static ep_status write_report(const setup_compare *s, const ep_compared *c, const char *line) {
   json_t *machine = machine_json(), *document = NULL;
-  ep_status st = ep_compare_document(&document, result, line, machine);
+  ep_status st = ep_compare_document(&document, c, line, machine);
   if (!st) st = ep_report_write(s->out.out, document);
   json_decref(document);
   json_decref(machine);
@@ -204,7 +184,7 @@ ep_status cmd_compare(int argc, char **argv) {
   static setup_compare s;
   static char line[4096];
   ep_option_group groups[GROUPS];
-  json_t *result;
+  ep_compared c;
   ep_setup_default(&s.base);
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
@@ -219,14 +199,12 @@ ep_status cmd_compare(int argc, char **argv) {
   EP_CHECK(!s.base.net.init[0], EP_ERR_ARG,
            "compare draws its own starts: --init does not go with it");
   EP_TRY(work_begin(&s.base.run, s.cli.progress));
-  EP_TRY(ep_compare(&result, &s.compare, &s.base, s.out.out));
+  EP_TRY(ep_compare(&c, &s.compare, &s.base, s.out.out));
   command_line(line, argc, argv);
-  ep_status st = write_report(&s, result, line);
+  ep_status st = write_report(&s, &c, line);
   terminal_clear();
-  if (st) json_decref(result);
-  EP_TRY(st);
-  if (s.cli.json) return print_json(result);
-  print_result(&s, result);
-  json_decref(result);
-  return EP_OK;
+  if (!st && s.cli.json) st = print_json(json_incref(c.result));
+  else if (!st) print_result(&s, &c);
+  ep_compared_free(&c);
+  return st;
 }

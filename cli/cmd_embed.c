@@ -68,11 +68,6 @@ typedef struct {
   bool csv;
 } embedding;
 
-static bool ends_in_csv(const char *path) {
-  const size_t n = strlen(path);
-  return n > 4 && strcmp(path + n - 4, ".csv") == 0;
-}
-
 static ep_status begin_csv(ep_file *file, const char *path, ptrdiff_t outputs) {
   EP_TRY(ep_file_open(file, path));
   for (ptrdiff_t j = 0; j < outputs; j++) fprintf(file->stream, "%sz%td", j ? "," : "", j + 1);

@@ -104,8 +104,10 @@ static ep_status read_text(ep_explore_input *in, const char *path) {
   const ep_status st = add_lines(in->text, (char *)bytes, path);
   ep_release(bytes);
   EP_TRY(st);
-  EP_CHECK((ptrdiff_t)json_array_size(in->text) == in->E.rows, EP_ERR_SHAPE,
-           "%s: %zu lines for %td points", path, json_array_size(in->text), in->E.rows);
+  EP_CHECK(
+      (ptrdiff_t)json_array_size(in->text) == in->E.rows, EP_ERR_SHAPE,
+      "%s: %zu lines for %td points%s", path, json_array_size(in->text), in->E.rows,
+      (ptrdiff_t)json_array_size(in->text) == in->E.rows + 1 ? "; a header is one too many" : "");
   return EP_OK;
 }
 

@@ -3,9 +3,10 @@
 #include <math.h>
 #include <string.h>
 
-#define FIT_OPTIONS(X, S)                                                            \
-  X(S, TEXT, from, "", 0, 0, NULL,                                                   \
-    "sums that accumulate and merge made, in the place of data; their options hold") \
+#define FIT_OPTIONS(X, S)                                                             \
+  X(S, TEXT, from, "", 0, 0, NULL,                                                    \
+    "sums that accumulate and merge made, in the place of data; their options hold; " \
+    "torch: --init holds a state dict")                                               \
   X(S, FLAG, explain, NULL, 0, 0, NULL, "closed forms: say which way was taken, and why")
 typedef struct {
   FIT_OPTIONS(EP_OPT_FIELD, )
@@ -50,6 +51,12 @@ void help_fit(FILE *to) {
   args_help(groups, to);
 }
 
+/* --from names sums; torch says what --init is, which is checked where that is read. */
+static const char *sums_path(int argc, char **argv) {
+  const char *from = args_peek(argc, argv, "--from");
+  return from && strcmp(from, "torch") != 0 ? from : NULL;
+}
+
 /* The options of sums come first; what a machine has is that of this one. */
 static ep_status setup_of_sums(ep_setup *setup, int argc, char **argv) {
   static const char *const data[] = {"--data", "--anchors", "--resume", NULL};
@@ -57,7 +64,7 @@ static ep_status setup_of_sums(ep_setup *setup, int argc, char **argv) {
   for (int i = 0; data[i]; i++)
     EP_CHECK(!args_peek(argc, argv, data[i]), EP_ERR_ARG,
              "give %s or --from, not both: sums have their data behind them", data[i]);
-  EP_TRY(ep_sums_peek(setup, args_peek(argc, argv, "--from")));
+  EP_TRY(ep_sums_peek(setup, sums_path(argc, argv)));
   setup->run.threads = run.threads;
   setup->run.memory = run.memory;
   return EP_OK;
@@ -70,9 +77,9 @@ static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli,
   const char *resume = args_peek(argc, argv, "--resume");
   groups_of(groups, setup, own, cli);
   ep_setup_default(setup);
-  if (!resume && !args_peek(argc, argv, "--from")) strcpy(setup->fit.method, "auto");
+  if (!resume && !sums_path(argc, argv)) strcpy(setup->fit.method, "auto");
   if (resume) EP_TRY(ep_checkpoint_setup(setup, resume));
-  if (args_peek(argc, argv, "--from")) EP_TRY(setup_of_sums(setup, argc, argv));
+  if (sums_path(argc, argv)) EP_TRY(setup_of_sums(setup, argc, argv));
   for (int list = 0; list < 2;
        list++) /* files on the command line replace those of the checkpoint */
     if (args_peek(argc, argv, list ? "--positives" : "--negatives"))
@@ -87,6 +94,7 @@ static ep_status check_files(ep_setup *setup) {
   ep_setup_groups(groups, setup);
   ep_checkpoint_path(checkpoint, setup);
   EP_CHECK(setup->files.out[0], EP_ERR_ARG, "--out is empty; give the model a name");
+  EP_TRY(check_no_csv(setup->files.out, ".npz"));
   const char *const outputs[] = {setup->files.out, setup->files.history, checkpoint, NULL};
   return check_outputs(outputs, groups);
 }
@@ -243,14 +251,15 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
   char why[200];
   ep_model *model = NULL;
   ep_fit_info info = {0};
-  ep_status st = own->from[0] ? fit_sums(&model, &info, own->from, setup) : EP_OK;
-  if (!own->from[0]) {
+  const char *sums = sums_path(argc, argv);
+  ep_status st = sums ? fit_sums(&model, &info, sums, setup) : EP_OK;
+  if (!sums) {
     choose_method(setup, why, argc, argv);
     st = fit_data(&model, &info, points, setup, *why, argc, argv);
     if (!st && *why) st = ep_fit_number(&info, "chosen", json_string(why));
   }
   if (!st) st = write_results(setup, own, cli, model, &info);
-  if (st == EP_ERR_INTERRUPTED && !ep_method_is_closed(setup->fit.method)) st = interrupted(setup);
+  if (st == EP_ERR_INTERRUPTED && info.saved) st = interrupted(setup);
   ep_model_free(model);
   ep_fit_info_free(&info);
   return st;

@@ -200,7 +200,9 @@ static ep_status read_target(learn_work *w, const setup_learn *s) {
 
 static ep_status add_train(learn_work *w, double n) {
   const double M = ep_domain_spectrum(w->domain)->size;
-  EP_CHECK(n >= 1 && n == floor(n) && n <= M && n < 1e9, EP_ERR_ARG,
+  EP_CHECK(n >= 1 && n == floor(n) && n < 1e9, EP_ERR_ARG,
+           "%g training points: give a whole number", n);
+  EP_CHECK(n <= M || (w->target.F.data && ep_domain_kind_of(w->domain) == EP_SAMPLE), EP_ERR_ARG,
            "%g training points: the domain has %.0f", n, M);
   EP_CHECK(w->curve < LEARN_CURVE, EP_ERR_ARG, "--trains takes at most %d numbers",
            LEARN_CURVE - 1);
@@ -230,15 +232,32 @@ static ep_status read_trains(learn_work *w, const setup_learn *s) {
     const double n = steps[i % 3] * pow(10, decade);
     if (n < most) EP_TRY(add_train(w, n));
   }
-  if (!s->learn.train && !s->learn.trains[0]) EP_TRY(add_train(w, most));
-  w->at = w->curve - 1;
-  if (!s->learn.train) return EP_OK;
-  EP_TRY(add_train(w, (double)s->learn.train));
-  for (w->at = 0; w->n[w->at] != (double)s->learn.train;) w->at++;
+  EP_CHECK((double)s->learn.train <= M, EP_ERR_ARG,
+           "--train %ld: there are %.0f points; --trains %ld says what more would bring",
+           s->learn.train, M, s->learn.train);
+  if (s->learn.train) EP_TRY(add_train(w, (double)s->learn.train));
+  else if (w->curve == 0 || w->n[0] > M) EP_TRY(add_train(w, most));
+  else if (!s->learn.trains[0]) EP_TRY(add_train(w, most));
+  while (w->within < w->curve && w->n[w->within] <= M) w->within++;
+  w->at = w->within - 1;
+  for (int i = 0; i < w->within; i++)
+    if (w->n[i] == (double)s->learn.train) w->at = i;
   return EP_OK;
 }
 
 /* ---- the work */
+
+/* n beyond the points there are */
+static ep_status learn_beyond(learn_work *w, const setup_learn *s) {
+  ep_learn_law law;
+  if (w->within == w->curve) return EP_OK;
+  EP_TRY(ep_learn_beyond(&law, w->domain, &w->target, s->learn.ridge,
+                         s->learn.noise * s->learn.noise, (uint64_t)s->run.seed,
+                         ep_run_memory_left(&s->run)));
+  for (int i = w->within; i < w->curve; i++)
+    ep_learn_beyond_at(&w->predicted[i], &w->low[i], &w->high[i], &law, w->n[i]);
+  return EP_OK;
+}
 
 static ep_status learn(learn_work *w, const setup_learn *s) {
   const ep_spectrum *spectrum = ep_domain_spectrum(w->domain);
@@ -247,7 +266,7 @@ static ep_status learn(learn_work *w, const setup_learn *s) {
   w->L = room.data;
   if (s->learn.measure) EP_TRY(ep_mat_new(&room, EP_DOUBLE, 1, spectrum->levels));
   if (s->learn.measure) w->T = room.data;
-  for (int i = 0; i < w->curve; i++) {
+  for (int i = 0; i < w->within; i++) {
     const ep_training_set t = {w->n[i], s->learn.ridge, s->learn.noise * s->learn.noise};
     EP_TRY(ep_learn_predict(&w->predicted[i], i == w->at ? w->L : NULL, spectrum, w->power, &t));
     if (!s->learn.measure) continue;
@@ -255,7 +274,7 @@ static ep_status learn(learn_work *w, const setup_learn *s) {
                              (int)s->learn.measure, (uint64_t)s->run.seed,
                              ep_run_memory_left(&s->run)));
   }
-  return EP_OK;
+  return learn_beyond(w, s);
 }
 
 static void release(learn_work *w) {

@@ -109,6 +109,7 @@ ep_status cmd_neighbours(int argc, char **argv) {
   EP_CHECK(s.config.embedding[0], EP_ERR_ARG, "give --embedding FILE");
   const char *const outputs[] = {s.config.out, s.config.distances, NULL};
   EP_TRY(check_outputs(outputs, groups));
+  for (int i = 0; outputs[i]; i++) EP_TRY(check_no_csv(outputs[i], ".npy"));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st =
       read_and_find(&s, &work, &Q, &E, args_peek(argc, argv, "--precision") != NULL);

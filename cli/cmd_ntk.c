@@ -10,6 +10,11 @@ static const char *kernel_name(int i) {
   return names[i];
 }
 
+static const char *from_name(int i) {
+  static const char *const names[] = {"auto", "torch", NULL};
+  return names[i];
+}
+
 #define NTK_OPTIONS(X, S)                                                                     \
   X(S, NAME, kernel, "empirical", 0, 0, kernel_name,                                          \
     "of a finite network, or at infinite width: tangent kernel, Gaussian process")            \
@@ -18,6 +23,8 @@ static const char *kernel_name(int i) {
   X(S, TEXT, data2, "", 0, 0, NULL, "second set of points, like --data (default: the first)") \
   X(S, TEXT, drift, "", 0, 0, NULL,                                                           \
     "how far the kernels of models are from that of the first: --drift A.npz B.npz ..")       \
+  X(S, NAME, from, "auto", 0, 0, from_name,                                                   \
+    "what --init holds; torch: a state dict, and nothing else will do")                       \
   X(S, FLAG, explain, NULL, 0, 0, NULL, "say how it is computed, and why")                    \
   X(S, TEXT, out, "kernel.npy", 0, 0, NULL, "the kernel")
 typedef struct {
@@ -497,6 +504,7 @@ ep_status cmd_ntk(int argc, char **argv) {
   EP_TRY(init_options(&s.net, &s.analytic, argc, argv));
   const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};
   EP_TRY(check_outputs(outputs, groups));
+  EP_TRY(check_no_csv(s.ntk.out, ".npy"));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = s.ntk.drift[0] ? drift(&w, &s, words, count) : kernel(&w, &s);
   if (!w.map) ep_mat_free(&w.K);

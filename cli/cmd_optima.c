@@ -157,6 +157,8 @@ static ptrdiff_t others_of(const ep_optima *o) {
   return starts;
 }
 
+enum { UNFOLDED = 10 }; /* rows of a table that is open */
+
 static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first, ptrdiff_t end) {
   json_t *rows = json_array();
   for (ptrdiff_t i = first; i < end; i++) {
@@ -168,11 +170,11 @@ static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first
   }
   return json_pack(
       "{s:s,s:[{s:s},{s:s,s:s},{s:s,s:s},{s:s,s:s},{s:s},{s:s},{s:s},{s:s},{s:s},{s:s,s:s}],"
-      "s:o}",
+      "s:o,s:b}",
       "title", title, "columns", "name", "#", "name", "basin", "format", ".1%", "name", "from",
       "format", ".1%", "name", "to", "format", ".1%", "name", "lambda", "name", "gap", "name",
       "roughness", "name", "maximal", "name", "stable by Theorem 1", "name", "came back", "format",
-      ".0%", "rows", rows);
+      ".0%", "rows", rows, "folded", end - first > UNFOLDED);
 }
 
 static ep_status write_report(const setup_optima *s, const ep_layer *layer, const ep_optima *o,
@@ -189,13 +191,16 @@ static ep_status write_report(const setup_optima *s, const ep_layer *layer, cons
       "%td starts: %td ended in %td optima, %td in other ends, %td were dead, %td had not settled.",
       o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->optima, others_of(o),
       o->dead, o->unsettled);
+  json_t *tables = json_array();
+  json_array_append_new(tables, table_json(o, "Optima", 0, o->optima));
+  if (o->count > o->optima)
+    json_array_append_new(tables, table_json(o, "Other ends", o->optima, o->count));
   json_t *section =
-      json_pack("{s:s,s:[s,s],s:[o,o],s:[o,o,o]}", "title", "Optima", "text", words,
+      json_pack("{s:s,s:[s,s],s:o,s:[o,o,o]}", "title", "Optima", "text", words,
                 "maximal: a locally maximal eigenvector of A(w). The other ends are held where "
                 "A(w) jumps, by "
                 "many points orthogonal to w, far from any eigenvector.",
-                "tables", table_json(o, "Optima", 0, o->optima),
-                table_json(o, "Other ends", o->optima, o->count), "figures", curves, map, gaps);
+                "tables", tables, "figures", curves, map, gaps);
   json_t *result = result_json(s, layer, o);
   st = write_page(s->files.report, "Where one node can end", section, result, argc, argv);
   json_decref(result);

@@ -96,10 +96,10 @@ static json_t *plan_json(const ep_scale_case *c, const ep_scale_rates *r, const 
                          double hours) {
   json_t *rates = json_pack("{s:f,s:f,s:f,s:f,s:f}", "product", r->product, "solve", r->solve,
                             "features", r->features, "view", r->view, "network", r->network);
-  return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:b,s:f,s:f,s:f,s:f,s:o,s:s,s:o}",
+  return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:b,s:b,s:f,s:f,s:f,s:f,s:o,s:s,s:o}",
                    "seconds", x->seconds, "views", x->views, "map", x->map, "sums", x->sums,
                    "solve", x->solve, "traffic", x->traffic, "memory", x->memory, "bytes", x->bytes,
-                   "operations", x->operations, "fits",
+                   "operations", x->operations, "spread", x->spread, "fits",
                    c->memory == 0 || x->memory * c->ranks <= c->memory, "features", c->features,
                    "flops", c->flops, "affordable_features", ep_scale_features(c, r, 3600 * hours),
                    "affordable_points", ep_scale_points(c, r, 3600 * hours), "rates", rates,
@@ -121,7 +121,9 @@ static void print_plan(const ep_scale_case *c, const ep_scale_rates *r, const ep
   print_time("views", x->views, "read and augment");
   if (x->map > 0) print_time("features", x->map, "");
   print_time("sums", x->sums, strcmp(c->method, "gd") ? "" : "passes forward and back, all epochs");
-  print_time("solve", x->solve, "the same on every rank");
+  print_time("solve", x->solve,
+             x->spread ? "spread over the ranks (ScaLAPACK): whole it does not fit a node"
+                       : "the same on every rank");
   print_time("traffic", x->traffic, "");
   print_time("all", x->seconds, "");
   printf("memory    %.3g GiB a rank\n", x->memory / 1073741824);

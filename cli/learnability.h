@@ -15,7 +15,8 @@ const char *learn_kernel_name(int i);
   X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)")                  \
   X(S, INT, train, "0", 0, 1e9, NULL, "training points n; 0: the last of --trains")               \
   X(S, TEXT, trains, "", 0, 0, NULL,                                                              \
-    "n1,n2,..: a curve of the test error (default without --train: 10,20,50,..)")                 \
+    "n1,n2,..: a curve of the test error (default without --train: 10,20,50,..); beyond the "     \
+    "points there are by the law of the error")                                                   \
   X(S, TEXT, target, "", 0, 0, NULL,                                                              \
     "what is learnt: .npy with a row a point; degree:K[,K2..] on circle, cube, sphere (default: " \
     "labels; "                                                                                    \
@@ -51,7 +52,9 @@ typedef struct {
       *T; /* (levels) learnability predicted and, with --measure, measured at the n asked for */
   int curve, at; /* how many n; which of them --train is */
   double n[LEARN_CURVE];
+  int within; /* of the n: the first so many are not beyond the points there are */
   ep_prediction predicted[LEARN_CURVE];
+  double low[LEARN_CURVE], high[LEARN_CURVE]; /* of the error on unseen points, beyond them */
   ep_measurement measured[LEARN_CURVE];
   char name[1100]; /* of the domain */
 } learn_work;

@@ -106,7 +106,11 @@ static json_t *curve_json(const learn_work *w, const setup_learn *s) {
     json_t *one = json_object();
     set(one, "train", w->n[i]);
     set_prediction(one, &w->predicted[i]);
-    if (s->learn.measure)
+    if (i >= w->within)
+      json_object_set_new(one, "beyond",
+                          json_pack("{s:o,s:o}", "low", ep_json_number(w->low[i]), "high",
+                                    ep_json_number(w->high[i])));
+    else if (s->learn.measure)
       json_object_set_new(one, "measured", measured_json(w, &w->measured[i], s->learn.measure));
     json_array_append_new(list, one);
   }
@@ -119,7 +123,7 @@ static json_t *curve_json(const learn_work *w, const setup_learn *s) {
 static ep_status accuracy_figure(json_t *figures, const learn_work *w) {
   double y[LEARN_CURVE], low[LEARN_CURVE], high[LEARN_CURVE];
   json_t *f;
-  for (int i = 0; i < w->curve; i++) {
+  for (int i = 0; i < w->within; i++) {
     const ep_mean m = w->measured[i].accuracy;
     y[i] = m.mean, low[i] = m.mean - m.error, high[i] = m.mean + m.error;
   }
@@ -130,15 +134,21 @@ static ep_status accuracy_figure(json_t *figures, const learn_work *w) {
   EP_TRY(ep_json_append(figures, f));
   return ep_figure_add(
       f, &(ep_series){
-             .name = "measured", .count = w->curve, .x = w->n, .y = y, .low = low, .high = high});
+             .name = "measured", .count = w->within, .x = w->n, .y = y, .low = low, .high = high});
+}
+
+/* is the error on points that were not trained on known at every n? */
+static bool all_unseen(const learn_work *w) {
+  for (int i = 0; i < w->curve; i++)
+    if (!isfinite(w->predicted[i].unseen_mse)) return false;
+  return true;
 }
 
 /* at points that were not trained on, where that is known of all of them */
 static ep_status curve_figure(json_t *figures, const learn_work *w, const setup_learn *s) {
   double predicted[LEARN_CURVE], measured[LEARN_CURVE], low[LEARN_CURVE], high[LEARN_CURVE];
   json_t *f;
-  bool unseen = true;
-  for (int i = 0; i < w->curve; i++) unseen = unseen && isfinite(w->predicted[i].unseen_mse);
+  const bool unseen = all_unseen(w);
   for (int i = 0; i < w->curve; i++) {
     const ep_mean m = unseen ? w->measured[i].unseen_mse : w->measured[i].mse;
     predicted[i] = unseen ? w->predicted[i].unseen_mse : w->predicted[i].mse;
@@ -146,15 +156,24 @@ static ep_status curve_figure(json_t *figures, const learn_work *w, const setup_
   }
   EP_TRY(ep_figure_new(&f, "learning-curve", EP_FIGURE_LINE, "Test error against training points",
                        "Test error against the number of training points, predicted from the "
-                       "eigenvalues and measured.",
+                       "eigenvalues and measured; beyond the points there are by the law that the "
+                       "error follows up to them, with its 95 % interval.",
                        (ep_axis){"training points n", true},
                        (ep_axis){unseen ? "error at unseen points" : "test error", true}));
+  const int more = w->curve - w->within;
   const ep_series line = {
-      .name = "predicted", .count = w->curve, .x = w->n, .y = predicted, .dashed = true};
+      .name = "predicted", .count = w->within, .x = w->n, .y = predicted, .dashed = true};
   const ep_series bars = {
-      .name = "measured", .count = w->curve, .x = w->n, .y = measured, .low = low, .high = high};
+      .name = "measured", .count = w->within, .x = w->n, .y = measured, .low = low, .high = high};
+  const ep_series beyond = {.name = "beyond the data",
+                            .count = more,
+                            .x = w->n + w->within,
+                            .y = predicted + w->within,
+                            .low = w->low + w->within,
+                            .high = w->high + w->within};
   ep_status st = ep_figure_add(f, &line);
   if (!st && s->learn.measure) st = ep_figure_add(f, &bars);
+  if (!st && more) st = ep_figure_add(f, &beyond);
   if (!st) st = ep_figure_rule(f, 'y', w->total, "knowing nothing");
   if (json_array_append_new(figures, f) && !st)
     st = EP_FAIL(EP_ERR_NOMEM, "no memory for a figure");
@@ -220,6 +239,10 @@ static void sentence(char out[512], const learn_work *w, const setup_learn *s) {
   if (w->at != w->curve - 1)
     n += snprintf(out + n, 512 - (size_t)n, ", %.3g %% from %.0f", 100 * left(w, w->curve - 1),
                   w->n[w->curve - 1]);
+  if (w->within < w->curve)
+    n += snprintf(out + n, 512 - (size_t)n,
+                  " (%.3g to %.3g %%, by the law of the error up to all the points)",
+                  100 * w->low[w->curve - 1] / w->total, 100 * w->high[w->curve - 1] / w->total);
   n += snprintf(out + n, 512 - (size_t)n, ".");
   if (s->learn.measure && s->learn.ridge == 0 && m->rank.mean < w->n[w->at])
     snprintf(out + n, 512 - (size_t)n,
@@ -296,15 +319,21 @@ static void print_levels(const learn_work *w, const ranking *r) {
 }
 
 static void print_curve(const learn_work *w, const setup_learn *s) {
-  printf("\n%8s  %10s  %10s  %10s", "n", "learnt", "kappa", "test error");
+  const bool unseen = all_unseen(w);
+  printf("\n%8s  %10s  %10s  %12s", "n", "learnt", "kappa", unseen ? "unseen error" : "test error");
   if (s->learn.measure) printf("  %21s%s", "measured", w->labels ? "  labels right" : "");
   putchar('\n');
   for (int i = 0; i < w->curve; i++) {
     const ep_prediction *p = &w->predicted[i];
     const ep_measurement *m = &w->measured[i];
-    printf("%8.0f  %8.3g %%  %10.4g  %10.4g", w->n[i], 100 * p->learnability, p->kappa, p->mse);
-    if (s->learn.measure) printf("  %10.4g +- %-7.2g", m->mse.mean, m->mse.error);
-    if (s->learn.measure && w->labels) printf("  %10.3g %%", 100 * m->accuracy.mean);
+    const ep_mean e = unseen ? m->unseen_mse : m->mse;
+    if (i < w->within) printf("%8.0f  %8.3g %%", w->n[i], 100 * p->learnability);
+    else printf("%8.0f  %10s", w->n[i], "-");
+    printf("  %10.4g  %12.4g", p->kappa, unseen ? p->unseen_mse : p->mse);
+    if (i >= w->within) printf("  beyond the data: %.4g to %.4g", w->low[i], w->high[i]);
+    else if (s->learn.measure) printf("  %10.4g +- %-7.2g", e.mean, e.error);
+    if (i < w->within && s->learn.measure && w->labels)
+      printf("  %10.3g %%", 100 * m->accuracy.mean);
     putchar('\n');
   }
 }

@@ -1,8 +1,6 @@
 /* Limits that are too small, seen before any library starts. OpenBLAS takes its buffers when it is loaded and, where the
  * system refuses them (ulimit -v), asks again for ever; so what it will need is asked for once here, and given back.
  * Functions in .preinit_array run before those of libraries; of the C library only what needs no set-up is used. */
-#define _GNU_SOURCE /* sched_getaffinity */
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,12 +27,12 @@ static int number_of(char **environment, const char *name) {
   return 0;
 }
 
-/* as OpenBLAS counts them: what the environment says, but no more than cores */
+/* as OpenBLAS counts them: what the environment says, but no more than processors, whichever of them the process may use */
 static int threads_of(char **environment) {
   static const char *const names[] = {"OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS",
                                       "OMP_NUM_THREADS"};
-  cpu_set_t set;
-  const int cores = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+  const long processors = sysconf(_SC_NPROCESSORS_CONF);
+  const int cores = processors > 0 ? (int)processors : 1;
   for (int i = 0; i < 3; i++) {
     const int n = number_of(environment, names[i]);
     if (n > 0) return n < cores ? n : cores;

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "core/words.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -18,6 +19,8 @@ static const command commands[] = {
     {"ntk", "tangent and Gaussian-process kernels, finite and infinite width", cmd_ntk, help_ntk},
     {"probe", "how good is an embedding: classifiers, ranks, uniformity, collapse", cmd_probe,
      help_probe},
+    {"views", "what augmentations keep, without labels: correlations across views, held out",
+     cmd_views, help_views},
     {"neighbours", "the nearest points of an embedding, exactly", cmd_neighbours, help_neighbours},
     {"explore", "look at an embedding: one page with maps, neighbours, scores, doubtful labels",
      cmd_explore, help_explore},
@@ -44,6 +47,19 @@ static const command *find(const char *name) {
   for (int i = 0; i < COMMANDS; i++)
     if (strcmp(commands[i].name, name) == 0) return &commands[i];
   return NULL;
+}
+
+static int no_command(const char *name) {
+  const char *near = NULL;
+  size_t least = 3;
+  for (int i = 0; i < COMMANDS; i++) ep_word_nearer(&near, &least, name, commands[i].name);
+  const ep_status st =
+      near
+          ? EP_FAIL(EP_ERR_ARG, "no command '%s'; did you mean %s? Run `eigenpair` to see them all",
+                    name, near)
+          : EP_FAIL(EP_ERR_ARG, "no command '%s'; run `eigenpair` to see them all", name);
+  fprintf(stderr, "eigenpair: %s\n", ep_last_error());
+  return ep_status_exit(st);
 }
 
 static void overview(FILE *to) {
@@ -128,12 +144,7 @@ int main(int argc, char **argv) {
     return help(NULL);
   const char *name = asks ? argv[2] : argv[1];
   const command *c = find(name);
-  if (!c) {
-    const ep_status st =
-        EP_FAIL(EP_ERR_ARG, "no command '%s'; run `eigenpair` to see them all", name);
-    fprintf(stderr, "eigenpair: %s\n", ep_last_error());
-    return ep_status_exit(st);
-  }
+  if (!c) return no_command(name);
   if (asks || has_word(argc - 1, argv + 1, "--help") || has_word(argc - 1, argv + 1, "-h"))
     return help(c);
   if (has_word(argc - 1, argv + 1, "--version")) return version();

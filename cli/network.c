@@ -56,18 +56,29 @@ static ep_status take(const ep_option *table, void *config, const json_t *from, 
   return EP_OK;
 }
 
+/* --from torch: the file has to be a state dict, whatever its names would make of it */
+static ep_status check_from(const ep_net_config *net, int argc, char **argv) {
+  const char *from = args_peek(argc, argv, "--from");
+  ep_net_shape file;
+  if (!from || strcmp(from, "torch") != 0) return EP_OK;
+  EP_CHECK(net->init[0], EP_ERR_ARG, "--from torch says what --init holds; give --init FILE.npz");
+  EP_TRY(ep_net_file_shape(&file, net->init));
+  EP_CHECK(
+      file.standard, EP_ERR_INPUT,
+      "%s: is no state dict of PyTorch, which has 0.weight, 0.bias, .. ; leave --from torch out",
+      net->init);
+  return EP_OK;
+}
+
 ep_status init_options(ep_net_config *net, ep_variance_config *variances, int argc, char **argv) {
   ep_npz *file;
-  char *text = NULL;
+  json_t *config = NULL;
+  EP_TRY(check_from(net, argc, argv));
   if (!net->init[0] || access(net->init, R_OK) != 0) return EP_OK; /* who reads it will say so */
   EP_TRY(check_shape(net, argc, argv));
   EP_TRY(ep_npz_open(&file, net->init));
-  ep_status st = ep_npz_has(file, "config") ? ep_npz_get_text(&text, file, "config") : EP_OK;
+  ep_status st = ep_npz_has(file, "config") ? ep_npz_get_json(&config, file, "config") : EP_OK;
   ep_npz_close(file);
-  EP_TRY(st);
-  json_t *config = NULL;
-  st = text ? ep_json_parse(&config, text, net->init) : EP_OK;
-  if (text) ep_npz_text_free(text);
   if (!st) st = take(ep_net_options, net, config, argc, argv);
   /* before 0.2 the variances were those of analytic kernels alone */
   if (!st && json_object_get(config, "parametrisation"))

@@ -41,6 +41,18 @@ static ep_status check_input(const ep_option *o, const char *text, const char *c
   return EP_OK;
 }
 
+bool ends_in_csv(const char *path) {
+  const size_t n = strlen(path);
+  return n > 4 && strcmp(path + n - 4, ".csv") == 0;
+}
+
+ep_status check_no_csv(const char *path, const char *ending) {
+  EP_CHECK(!ends_in_csv(path), EP_ERR_ARG,
+           "%s: what is written is no CSV: name it %s (embed --out NAME.csv writes CSV)", path,
+           ending);
+  return EP_OK;
+}
+
 ep_status check_outputs(const char *const outputs[], const ep_option_group *groups) {
   for (int i = 0; outputs[i]; i++) {
     if (!outputs[i][0]) continue;

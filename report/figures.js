@@ -175,13 +175,18 @@ const dots = (figure) =>
   figure.series.length > 1 &&
   figure.series.every((s) => s.dashed || (s.x.length === 1 && !s.label));
 
-// Names of dots at nearly the same height are moved apart.
-function apart(figure, drawn, height) {
-  const values = drawn.map((r) => r.y).concat((figure.rules || []).filter((r) => r.axis === 'y').map((r) => r.value));
+const MOST_DOTS = 10,
+  FEW_DOTS = 5;
+// Names of dots at nearly the same height are moved apart; of more than can be read the first ones have their names beside them.
+function apart(figure, all, y, height) {
+  const at = (v) => (figure.y.log ? Math.log(v) : v);
+  const drawn = all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all;
+  const rules = (figure.rules || []).filter((r) => r.axis === 'y' && shown(r.value, figure.y));
+  const values = (y.scale.domain || [...all.map((r) => r.y), ...rules.map((r) => r.value)]).map(at);
   const [low, high] = [Math.min(...values), Math.max(...values)],
     room = (height || 330) - 70;
   const moved = dodge(
-    drawn.map((r) => (high > low ? (room * (high - r.y)) / (high - low) : 0)),
+    drawn.map((r) => (high > low ? (room * (high - at(r.y))) / (high - low) : 0)),
     room,
   );
   return drawn.map((r, i) => ({ ...r, dy: moved[i] }));
@@ -298,14 +303,14 @@ const endName = (r, x, y, theme) => ({
 });
 
 // One dot a series, with its name beside it, on the side where there is room.
-function dotLayers(drawn, x, y, theme, width, figure) {
+function dotLayers(drawn, named, x, y, theme, width, figure) {
   const at = (r) => (figure.x.log ? Math.log(r.x) : r.x);
   const ends = x.scale.domain ? x.scale.domain.map((v) => at({ x: v })) : drawn.map(at);
   const middle = (Math.min(...ends) + Math.max(...ends)) / 2;
   const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } };
   return [
     ...layer(drawn, { type: 'point', filled: true, size: 80, opacity: 1, color: theme.colours[0] }, { ...place, tooltip }),
-    ...drawn.map((r) => ({
+    ...named.map((r) => ({
       data: { values: [r] },
       mark: {
         type: 'text',
@@ -332,7 +337,7 @@ function scatterLayers(figure, drawn, x, y, theme, width, height) {
         { x: { field: 'x', ...x }, y: { field: 'y', ...y }, detail: { field: 'series' } },
       ),
       ...(lines.length ? [endName(lines.at(-1), x, y, theme)] : []),
-      ...dotLayers(apart(figure, own, height), x, y, theme, width, figure),
+      ...dotLayers(own, apart(figure, own, y, height), x, y, theme, width, figure),
     ];
   }
   const all = rows(figure),
@@ -372,7 +377,7 @@ function nearness(figure, drawn, value, sign) {
 }
 
 // Lines across the panel, with their words where there is room for them.
-function ruleLayers(figure, drawn, x, y, theme) {
+function ruleLayers(figure, drawn, x, y, theme, end) {
   return rulesOf(figure)
     .filter((r) => shown(r.value, figure[r.axis]))
     .flatMap((r) => {
@@ -381,14 +386,14 @@ function ruleLayers(figure, drawn, x, y, theme) {
       const place =
         r.axis === 'x'
           ? { align: 'left', dx: 5, y: 8 }
-          : { dy: -8, ...(left ? { align: 'left', x: 4 } : { align: 'right', x: 'width', dx: -4 }) };
+          : { dy: -8, ...(left ? { align: 'left', x: 4 } : { align: 'right', x: end, dx: -4 }) };
       const part = (mark, more) => ({
         data: { values: [r] },
         mark: { color: theme.soft, ...mark },
         encoding: { ...at, ...more },
       });
       return [
-        part({ type: 'rule', strokeDash: [3, 3], strokeWidth: 1.2 }),
+        part({ type: 'rule', strokeDash: [3, 3], strokeWidth: 1.2, ...(r.axis === 'y' ? { x: 0, x2: end } : {}) }),
         part({ type: 'text', fontStyle: 'italic', ...place }, { text: { field: 'text' } }),
       ];
     });
@@ -407,15 +412,16 @@ function panelSpec(figure, panel, theme, size) {
   const x = axisOf(figure, 'x', drawn),
     y = axisOf(figure, 'y', drawn);
   const named = direct(figure, drawn, size);
+  const end = named ? { expr: `width - ${nameWidth(drawn.map((r) => r.series))}` } : { expr: 'width' };
   if (dots(figure)) x.scale.range = [14, { expr: 'width - 14' }];
-  if (named) x.scale.range = [0, { expr: `width - ${nameWidth(drawn.map((r) => r.series))}` }];
+  if (named) x.scale.range = [0, end];
   const layers =
     figure.kind === 'scatter'
       ? scatterLayers(figure, drawn, x, y, theme, size.width - 60, size.height)
       : lineLayers(figure, drawn, x, y, theme, size.width - 60, named);
   if (named && layers.length) layers.push(...nameLayers(figure, drawn, x, y, theme, size));
   const nothing = { data: { values: [{}] }, mark: { type: 'text', text: 'no numbers to show', color: theme.soft } };
-  return { ...size, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme)] };
+  return { ...size, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme, end)] };
 }
 
 // Legends stand side by side where there is room, else one above the other.

@@ -28,7 +28,7 @@ function badge(word) {
 let glossary = [];
 
 // Text with exponents raised (width^-0.5) and the first use of a word of the glossary explained.
-const PAGE_BESIDE = /((?<![\w./-])[\w./-]+\.html)/;
+const PAGE_BESIDE = /((?<![\w./:-])[\w-][\w./-]*\.html)/;
 const raisedParts = (text) =>
   text.split(EXPONENT).map((part, i) => (i % 2 ? el('sup', null, part.replace('-', '−')) : part));
 const EXPONENT = /\^(-?\d+(?:\.\d+)?)/;

@@ -52,7 +52,7 @@ export function scores(d) {
     ],
     [
       'Uniformity',
-      s.uniformity === null ? '–' : s.uniformity.toFixed(3),
+      s.uniformity === null ? '–' : s.uniformity.toFixed(3).replace('-', '−'),
       'log mean exp(−2 |u − v|²) of pairs on the unit sphere: 0 is all points in one place, −4 spread evenly in many dimensions.',
     ],
     ['Dead dimensions', count(s.dead_dimensions), 'Columns that are the same for all points.'],
@@ -88,9 +88,9 @@ export function probes(d) {
     el(
       'p',
       null,
-      `Accuracy of simple classifiers made from ${count(list[0].train_points)} points, on ${count(list[0].test_points)} others, in the embedding${raw ? ' and in the data as they are' : ''}.`,
+      `Accuracy of simple classifiers made from ${count(list[0].train_points)} points, on ${count(list[0].test_points)} others, in the embedding${raw ? ' and in the data as they are; the gain is in points' : ''}.`,
     ),
-    table(['probe', 'embedding', ...(raw ? ['raw data', 'gain (points)'] : [])], rows),
+    table(['probe', 'embedding', ...(raw ? ['raw data', 'gain'] : [])], rows),
   );
 }
 
@@ -100,7 +100,8 @@ export function spectrum(d) {
     sum = all.reduce((a, b) => a + b, 0),
     z = all.length;
   if (!(sum > 0)) return null;
-  const W = 640,
+  // as wide as it will be, so that its words keep their size on a phone
+  const W = Math.min(640, Math.max(320, document.documentElement.clientWidth - 30)),
     H = 260,
     LEFT = 64,
     BOTTOM = 36;

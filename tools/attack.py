@@ -1,13 +1,18 @@
 #!/usr/bin/python3
-"""attack.py BUILD [--short] [--write] [PART...]: runs the attacks of tests/attack on the program in BUILD, in full or in short,
-all parts or some; counts go to BUILD/attack. --write: docs/reliability.md from the counts that are there, and from the last
-runs of the fuzz targets; nothing is said that was not run."""
+"""attack.py BUILD [--short] [--again] [--minutes=N] [--write] [PART...]: runs the attacks of tests/attack on the program in BUILD,
+in full or in short, all parts or some. Every test that ends is a line of BUILD/attack/PART-FORM.log with its counts and revision;
+one that passed with this very program and this very test is not run again, so that what was broken off (or ended by
+--minutes, before its next test) goes on; --again: from the beginning. --write: docs/reliability.md from what is there, and from
+the last runs of the fuzz targets; a row whose part was not run here stays as it is on the page. Every row says which revision it
+is of."""
+import hashlib
+import json
 import os
 import pathlib
 import re
 import subprocess
 import sys
-import xml.etree.ElementTree as xml
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 PARTS = {
@@ -23,25 +28,43 @@ PARTS = {
 }
 
 
-def run(build, part, form):
+def revision():
+    """The commit, with a + behind it where files differ from it."""
+    git = lambda *words: subprocess.run(["git", "-C", str(ROOT), *words], capture_output=True, text=True).stdout.strip()
+    return (git("rev-parse", "--short", "HEAD") or "unknown") + ("+" if git("status", "--porcelain", "--untracked-files=no") else "")
+
+
+def key(build, part):
+    """What a result is of: program, test, and how much of (a)."""
+    parts = [(build / "eigenpair").read_bytes(), (ROOT / f"tests/attack/test_{part}.py").read_bytes(),
+             os.environ.get("EP_ATTACK_MOST", "").encode()]
+    return hashlib.sha256(b"".join(hashlib.sha256(p).digest() for p in parts)).hexdigest()[:16]
+
+
+def run(build, part, form, again, end):
+    log = build / f"attack/{part}-{form}.log"
+    if again:
+        log.unlink(missing_ok=True)
     env = dict(os.environ, EIGENPAIR=str(build / "eigenpair"), PYTHONDONTWRITEBYTECODE="1", EP_ATTACK=form,
+               EP_ATTACK_LOG=str(log), EP_ATTACK_KEY=key(build, part), EP_ATTACK_REVISION=revision(), EP_ATTACK_END=str(end),
                EP_FAILING_MALLOC=str(build / "tests/libep_failing_malloc.so"),
                EP_FAILING_FILES=str(build / "tests/libep_failing_files.so"))
-    out = build / f"attack/{part}-{form}.xml"
-    return subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", f"--junitxml={out}",
+    done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider",
                            str(ROOT / f"tests/attack/test_{part}.py")], env=env, cwd=ROOT).returncode
+    return done not in (0, 5) and not (done == 2 and time.time() > end)  # 5: nothing was left to do; 2: ended by the time
 
 
 class Result:
-    """What one part counted, in its longest form that was run."""
+    """What one part counted, in its longest form that was run: of every test its last run."""
 
     def __init__(self, build, part):
-        self.form = next((f for f in ("long", "short") if (build / f"attack/{part}-{f}.xml").exists()), None)
-        suite = xml.parse(build / f"attack/{part}-{self.form}.xml").getroot()[0] if self.form else None
-        number = lambda name: int(suite.get(name)) if self.form else 0
-        self.tests, self.failed = number("tests"), number("failures") + number("errors")
-        self.seconds = float(suite.get("time")) if self.form else 0
-        self.values = [(p.get("name"), p.get("value")) for p in suite.iter("property")] if self.form else []
+        self.form = next((f for f in ("long", "short") if (build / f"attack/{part}-{f}.log").exists()), None)
+        lines = (build / f"attack/{part}-{self.form}.log").read_text().splitlines() if self.form else []
+        tests = list({t["test"]: t for t in map(json.loads, lines)}.values())
+        self.failed = sum(not t["passed"] for t in tests)
+        self.seconds = sum(t["seconds"] for t in tests)
+        self.values = [(name, value) for t in tests for name, value in t["counts"]]
+        self.revisions = ", ".join(dict.fromkeys(t["revision"] for t in tests))
 
     def counts(self):
         sums = {}
@@ -50,36 +73,62 @@ class Result:
         return ", ".join(f"{v:,} {k}" for k, v in sums.items())
 
 
+def page():
+    """Cells of the rows of tables on the page as it is."""
+    path = ROOT / "docs/reliability.md"
+    lines = path.read_text().splitlines() if path.exists() else []
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("| ")]
+
+
+def row(cells):
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def kept(first, columns):
+    """The row of the page that begins so and has so many cells."""
+    return row(next((r for r in page() if r[0] == first and len(r) == columns), [first] + [""] * (columns - 1)))
+
+
 def attacks(build):
-    rows = ["| | what is done | what must hold | how often | form | seconds | failed |", "|---|---|---|---|---|---|---|"]
+    rows = ["| | what is done | what must hold | how often | form | seconds | failed | revision |", "|---|---|---|---|---|---|---|---|"]
     for part, (letter, what, holds) in PARTS.items():
         r = Result(build, part)
+        if not r.form:
+            rows.append(kept(letter, 8))
+            continue
         counts = f"{len(r.values)} pairs of case and cap" if part == "memory" else r.counts()
-        rows.append(f"| {letter} | {what} | {holds} | {counts if r.form else ''} | {r.form or 'not run'} | {r.seconds:.0f} | {r.failed} |")
+        rows.append(f"| {letter} | {what} | {holds} | {counts} | {r.form} | {r.seconds:.0f} | {r.failed} | {r.revisions} |")
     return rows
 
 
 def memory(build):
-    table, caps = {}, []
+    """Case, cap -> MB; what was not run here as the page has it."""
+    caps = ["30M", "60M", "100M", "300M", "1G"]
+    table = {r[0]: dict(zip(caps, r[1:])) for r in page() if len(r) == 6 and r[0]}
     for name, value in Result(build, "memory").values:
         case, cap = name.rsplit(", ", 1)
-        caps += [cap] if cap not in caps else []
-        table.setdefault(case, {})[cap] = value
-    return [f"| | {' | '.join(caps)} |", "|---|" + "---|" * len(caps)] + [
-        f"| {case} | " + " | ".join(row.get(c, "") for c in caps) + " |" for case, row in table.items()]
+        table.setdefault(case, {})[cap] = str(value)
+    return [row(["", *caps]), "|---|" + "---|" * len(caps), *(row([case, *(r.get(c, "") for c in caps)]) for case, r in table.items())]
 
 
 def fuzz():
-    rows, all_runs, all_seconds, all_found = ["| reader | runs | seconds | found |", "|---|---|---|---|"], 0, 0, 0
-    for log in sorted((ROOT / "build/fuzz/corpus").glob("*.log")):
-        text = log.read_text(errors="replace")
+    """Reader -> runs, seconds, found, revision."""
+    rows = []
+    for name in sorted(p.name for p in (ROOT / "tests/fuzz/corpus").iterdir()):
+        log = ROOT / f"build/fuzz/corpus/{name}.log"
+        text = log.read_text(errors="replace") if log.exists() else ""
         numbers = lambda pattern: [int(n) for n in re.findall(pattern, text)]
         runs, rates = numbers(r"number_of_executed_units: *(\d+)"), numbers(r"average_exec_per_sec: *(\d+)")
+        found = len(list(log.parent.glob(f"{name}-*")))
+        if not runs and not found:
+            rows.append(kept(name, 5))
+            continue
         seconds = round(sum(n / max(1, rate) for n, rate in zip(runs, rates)))
-        found = len(list(log.parent.glob(f"{log.stem}-*")))
-        all_runs, all_seconds, all_found = all_runs + sum(runs), all_seconds + seconds, all_found + found
-        rows.append(f"| {log.stem} | {sum(runs):,} | {seconds:,} | {found} |" if runs else f"| {log.stem} | ended early | | {found} |")
-    return rows + [f"| all | {all_runs:,} | {all_seconds:,} | {all_found} |"]
+        revisions = ", ".join(dict.fromkeys(re.findall(r"^revision: (\S+)", text, re.M)))
+        rows.append(f"| {name} | {sum(runs):,} | {seconds:,} | {found} | {revisions} |")
+    count = lambda k: sum(int(re.sub(r"\D", "", r.strip("| ").split(" | ")[k]) or 0) for r in rows)
+    return ["| reader | runs | seconds | found | revision |", "|---|---|---|---|---|", *rows,
+            f"| all | {count(1):,} | {count(2):,} | {count(3):,} | |"]
 
 
 def write(build):
@@ -92,9 +141,11 @@ def write(build):
 def main():
     words = sys.argv[1:]
     build, form = pathlib.Path(words.pop(0)).resolve(), "short" if "--short" in words else "long"
+    minutes = next((float(w.split("=")[1]) for w in words if w.startswith("--minutes=")), 1e6)
     parts = [w for w in words if not w.startswith("--")] or ([] if words == ["--write"] else list(PARTS))
     (build / "attack").mkdir(exist_ok=True)
-    failed = [p for p in parts if run(build, p, form)]
+    end = time.time() + 60 * minutes
+    failed = [p for p in parts if run(build, p, form, "--again" in words, end)]
     if "--write" in words:
         write(build)
     print(f"attack: {', '.join(failed) or 'nothing'} failed" if parts else "attack: docs/reliability.md is written")

@@ -51,6 +51,23 @@ def contributing():
     return len(rows)
 
 
+def defects():
+    """Rows `| 7 | .. | `file` (`test`, `test`), .. |` of docs/reliability.md: every test is in its file, and one that is written
+    for defects alone says so: Defect 7."""
+    rows = re.findall(r"^\| (\d+) \| [^|]+ \| ([^|]+) \|$", (ROOT / "docs/reliability.md").read_text(), re.M)
+    check([int(n) for n, _ in rows] == list(range(1, len(rows) + 1)) and len(rows) >= 15, "docs/reliability.md: defects are missing")
+    for number, cell in rows:
+        for name, tests in re.findall(r"`([\w./]+/[\w.]+)`(?: \(([^)]+)\))?", cell):
+            text = (ROOT / name).read_text() if (ROOT / name).is_file() else ""
+            check(text, f"docs/reliability.md, defect {number}: there is no {name}")
+            for test in re.findall(r"`(\w+)`", tests):
+                found = re.search(rf"def {test}\(.*\n +\"\"\"(.*)", text) if name.endswith(".py") else re.search(rf"\b{test}\b", text)
+                check(found, f"docs/reliability.md, defect {number}: {name} has no {test}")
+                said = re.findall(r"\d+", found[1].split(":")[0]) if found and name.endswith(".py") else [number]
+                check(number in said, f"docs/reliability.md, defect {number}: {test} does not say so")
+    return len(rows)
+
+
 def folders():
     """Each with files of its own has a README that fits a screen."""
     names = ["include/eigenpair", "cli", "report", "bench", "tools", "examples", "tests"]
@@ -78,7 +95,8 @@ def named_files(names):
             check(there, f"{document.relative_to(ROOT)}: there is no {name}")
 
 
-references, rows, names = theory(), contributing(), folders()
+references, rows, listed, names = theory(), contributing(), defects(), folders()
 named_files(names)
-print("\n".join(bad) if bad else f"docs: {references} references to the theory, {rows} ways to add, {len(names)} folders: all there")
+print("\n".join(bad) if bad else
+      f"docs: {references} references to the theory, {rows} ways to add, {listed} defects, {len(names)} folders: all there")
 sys.exit(bool(bad))

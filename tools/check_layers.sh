@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 layers="core data model objective spectral kernel map method theory probe report study"
 headers="status:core comm:core matrix:core random:core options:core run:core machine:core packed:core ode:core json:core powerlaw:core
   array:data augment:data synthetic:data pairs:data dataset:data
-  reader:spectral activation:model network:model stream:model objective:objective subspace:spectral eigen:spectral retraction:spectral kernel:kernel analytic:kernel squared:kernel features:map closed:spectral theory:theory method:method sums:method scale:method figure:report claim:study compare:study eigenpair:probe probe:probe neighbours:probe report:report linear:spectral descent:theory lee:theory dynamics:theory learnability:theory domain:theory regression:theory regress:theory covariance:objective optima:theory optima_figures:report bounds:theory reproduce:study"
+  reader:spectral activation:model network:model stream:model objective:objective subspace:spectral eigen:spectral retraction:spectral kernel:kernel analytic:kernel squared:kernel features:map closed:spectral theory:theory method:method sums:method scale:method views:method figure:report claim:study compare:study eigenpair:probe probe:probe neighbours:probe report:report linear:spectral descent:theory lee:theory dynamics:theory learnability:theory domain:theory regression:theory regress:theory covariance:objective optima:theory optima_figures:report bounds:theory reproduce:study"
 
 height() { # place of a layer in the list
   n=0

@@ -84,7 +84,8 @@ ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points
     "how positives are made: "                                                                    \
     "crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S,light:S,jitter:S,grey:P,cutout:S,"   \
     "pad:S; vectors noise:S,corrupt:P (values of other points); series mask:P,jitter:S (default " \
-    "crop; vectors noise:0.1, for tables in spreads of a column)")                                \
+    "crop; vectors noise:0.1, for tables in spreads of a column; auto: a chain for this kind of " \
+    "images)")                                                                                    \
   X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors")                           \
   X(S, LIST, positives, "", 0, 0, NULL, "ready pairs: positives, row by row; may be given again") \
   X(S, LIST, negatives, "", 0, 0, NULL, "ready pairs: negatives, row by row; may be given again")

@@ -113,6 +113,7 @@ typedef struct {
   json_t *numbers; /* the method's own, by name (NULL: none), owned */
   json_t *notes;   /* sentences a user should read, owned */
   json_t *explain; /* lines on how it was computed, owned */
+  bool saved;      /* a checkpoint was written, also by a fit that failed */
 } ep_fit_info;
 void ep_fit_info_free(ep_fit_info *info);
 

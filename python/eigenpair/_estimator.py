@@ -233,7 +233,8 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self._note_features(anchors, first, reset=True)
         arrays = ffi.new("ep_array[]", [array(a)[0] for a in everything])
         return self._fit(first.dtype, lambda s, default, out: lib.ep_points_pair(
-            ffi.NULL, out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")), Pairs(True, bool(lists[1])))
+            ffi.NULL, out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")),
+            Pairs(True, bool(lists[1])))
 
     def _given(self) -> Any:
         """Names of parameters that differ from their defaults, as the library's char *[]."""

@@ -66,27 +66,27 @@ ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R) {
   return st;
 }
 
-/* row-major A read as column-major is A': A' = L Q, so R = L' stands where A did */
+/* row-major A read as column-major is A' = Q R, and L = R' */
 static ep_status triangle(ep_work *work, const ep_mat *A) {
-  const int m = (int)A->rows, n = (int)A->cols, ld = (int)A->ld;
+  const int m = (int)A->cols, n = (int)A->rows, ld = (int)A->ld;
   double *tau, *scratch, size;
   EP_TRY(ep_work_get(work, &tau, n, sizeof *tau));
-  int info = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, n, m, A->data, ld, tau, &size, -1);
+  int info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, A->data, ld, tau, &size, -1);
   if (!info) {
     EP_TRY(ep_work_get(work, &scratch, (ptrdiff_t)size, sizeof *scratch));
-    info = LAPACKE_dgelqf_work(LAPACK_COL_MAJOR, n, m, A->data, ld, tau, scratch, (int)size);
+    info = LAPACKE_dgeqrf_work(LAPACK_COL_MAJOR, m, n, A->data, ld, tau, scratch, (int)size);
   }
-  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dgelqf info %d", info);
-  for (ptrdiff_t i = 1; i < n; i++)
-    for (ptrdiff_t j = 0; j < i; j++) *ep_d(A, i, j) = 0;
+  EP_CHECK(info == 0, EP_ERR_NUMERIC, "dgeqrf info %d", info);
+  for (ptrdiff_t i = 0; i < n; i++)
+    for (ptrdiff_t j = i + 1; j < n; j++) *ep_d(A, i, j) = 0;
   return EP_OK;
 }
 
 ep_status ep_mat_triangle(const ep_mat *A) {
-  assert(A->prec == EP_DOUBLE && A->rows >= A->cols && A->rows <= INT_MAX && A->ld <= INT_MAX);
-  if (A->cols == 0) return EP_OK;
+  assert(A->prec == EP_DOUBLE && A->cols >= A->rows && A->rows <= INT_MAX && A->ld <= INT_MAX);
+  if (A->rows == 0) return EP_OK;
   ep_work work = {0};
-  const int threads = begin(A->cols);
+  const int threads = begin(A->rows);
   const ep_status st = triangle(&work, A);
   end(threads);
   ep_work_free(&work);

@@ -15,7 +15,9 @@ ep_mat ep_mat_view(ep_precision prec, ptrdiff_t rows, ptrdiff_t cols, void *data
   return (ep_mat){.rows = rows, .cols = cols, .ld = cols, .prec = prec, .data = data};
 }
 
+/* NULL stays NULL: a matrix may have a shape alone */
 static void *address(const ep_mat *A, ptrdiff_t i, ptrdiff_t j) {
+  if (!A->data) return NULL;
   return A->prec == EP_SINGLE ? (void *)ep_s(A, i, j) : (void *)ep_d(A, i, j);
 }
 

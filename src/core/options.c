@@ -1,3 +1,5 @@
+#include "core/words.h"
+
 #include <ctype.h>
 #include <eigenpair/options.h>
 #include <math.h>
@@ -45,7 +47,10 @@ const ep_option *ep_options_find(const ep_option *table, const char *name) {
 ep_status ep_options_name(int *index, const char **parameters, const char *what, const char *text,
                           const char *(*names)(int i)) {
   const size_t length = strcspn(text, ":");
-  char known[512] = "";
+  char known[512] = "", word[64];
+  const char *near = NULL;
+  size_t least = 3;
+  snprintf(word, sizeof word, "%.*s", (int)(length < 63 ? length : 63), text);
   for (int i = 0; names(i); i++) {
     if (strlen(names(i)) == length && strncmp(names(i), text, length) == 0) {
       *index = i;
@@ -54,8 +59,11 @@ ep_status ep_options_name(int *index, const char **parameters, const char *what,
     }
     const size_t used = strlen(known);
     snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "", names(i));
+    ep_word_nearer(&near, &least, word, names(i));
   }
-  return EP_FAIL(EP_ERR_ARG, "%s '%s' is not known; choose one of: %s", what, text, known);
+  return near ? EP_FAIL(EP_ERR_ARG, "%s '%s' is not known; did you mean %s? Choose one of: %s",
+                        what, text, near, known)
+              : EP_FAIL(EP_ERR_ARG, "%s '%s' is not known; choose one of: %s", what, text, known);
 }
 
 const char *ep_auto_name(int i) { return i == 0 ? "auto" : NULL; }

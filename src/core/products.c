@@ -178,15 +178,19 @@ void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double bet
 
 static void trsm(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
   const int threads = ep_solo_begin();
-  cblas_dtrsm(CblasRowMajor, side, CblasLower, t, CblasNonUnit, (int)B->rows, (int)B->cols, 1,
-              L->data, (int)L->ld, B->data, (int)B->ld);
+  if (B->prec == EP_SINGLE)
+    cblas_strsm(CblasRowMajor, side, CblasLower, t, CblasNonUnit, (int)B->rows, (int)B->cols, 1,
+                L->data, (int)L->ld, B->data, (int)B->ld);
+  else
+    cblas_dtrsm(CblasRowMajor, side, CblasLower, t, CblasNonUnit, (int)B->rows, (int)B->cols, 1,
+                L->data, (int)L->ld, B->data, (int)B->ld);
   ep_solo_end(threads);
 }
 
 /* right-hand sides are shared out: columns of B on the left of it, rows on the right */
 static void solve(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
   const ptrdiff_t n = side == CblasLeft ? B->cols : B->rows;
-  assert(L->rows == L->cols && L->prec == EP_DOUBLE && B->prec == EP_DOUBLE);
+  assert(L->rows == L->cols && L->prec == B->prec);
   if (n == 0 || L->rows == 0) return;
   if (solo((double)L->rows * (double)L->rows * (double)n)) {
     trsm(B, L, side, t);

@@ -20,3 +20,8 @@ size_t ep_word_edits(const char *a, const char *b) {
   }
   return row[n];
 }
+
+void ep_word_nearer(const char **best, size_t *least, const char *word, const char *known) {
+  const size_t edits = ep_word_edits(word, known);
+  if (edits < *least && edits < strlen(word)) *least = edits, *best = known;
+}

@@ -5,7 +5,7 @@
 #include "data/parse.h"
 
 #include <ctype.h>
-#include <jansson.h>
+#include <eigenpair/json.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,8 +13,9 @@
 #include <strings.h>
 
 typedef struct {
-  const unsigned char *p, *end;
-  size_t line; /* of p */
+  const unsigned char *p, *end, *begin;
+  size_t line;   /* of p */
+  size_t looked; /* how far it was when it looked whether to stop */
   char separator;
   const char *name;
 } scan;
@@ -66,6 +67,7 @@ static ep_status quoted(scan *s, char *out, size_t *n) {
 /* The next cell of a row, trimmed and ended by a zero, *n characters; *last: the row ends behind it. */
 static ep_status next_cell(scan *s, char *out, size_t *n, bool *last) {
   *n = 0;
+  EP_TRY(ep_parse_step(&s->looked, (size_t)(s->p - s->begin), (size_t)(s->end - s->begin)));
   skip_blanks(s);
   if (s->p < s->end && *s->p == '"') EP_TRY(quoted(s, out, n));
   for (; s->p < s->end && !ends_cell(s, *s->p); s->p++) put(out, n, *s->p);
@@ -85,27 +87,27 @@ static ep_status count_row(ptrdiff_t *cells, scan *s) {
 }
 
 /* The separator that cuts the first two rows into the same number of cells, and into most. */
-static char find_separator(scan s) {
+static ep_status find_separator(char *best, scan s) {
   static const char known[] = ",;\t ";
-  char best = ',';
   ptrdiff_t most = 1;
+  *best = ',';
   for (const char *k = known; *k; k++) {
     scan try = s;
-    ptrdiff_t first, second;
+    ptrdiff_t first = 0, second = 0;
     try.separator = *k;
-    if (!next_row(&try) || count_row(&first, &try)) continue;
-    if (next_row(&try) && (count_row(&second, &try) || second != first)) continue;
-    if (first > most && (*k != ' ' || most == 1)) most = first, best = *k;
+    ep_status st = next_row(&try) ? count_row(&first, &try) : EP_ERR_INPUT;
+    if (st == EP_OK && next_row(&try)) st = count_row(&second, &try);
+    if (st == EP_ERR_INTERRUPTED) return st;
+    if (st || (second && second != first)) continue;
+    if (first > most && (*k != ' ' || most == 1)) most = first, *best = *k;
   }
-  return best;
+  return EP_OK;
 }
 
 /* rows and columns; every row has as many cells as the first */
-static ep_status measure(ep_cells *c, scan s, size_t size) {
+static ep_status measure(ep_cells *c, scan s) {
   ptrdiff_t n;
-  size_t looked = 0;
   while (next_row(&s)) {
-    EP_TRY(ep_parse_step(&looked, size - (size_t)(s.end - s.p), size));
     const size_t line = s.line;
     EP_TRY(count_row(&n, &s));
     if (c->rows == 0) c->cols = n;
@@ -119,7 +121,7 @@ static ep_status measure(ep_cells *c, scan s, size_t size) {
 
 static ep_status fill(ep_cells *c, scan s, size_t size) {
   bool last;
-  size_t n, looked = 0;
+  size_t n;
   c->text = ep_alloc((ptrdiff_t)size + 2, 1);
   c->cell = ep_alloc(c->rows * c->cols, sizeof *c->cell);
   c->line = ep_alloc(c->rows, sizeof *c->line);
@@ -127,7 +129,6 @@ static ep_status fill(ep_cells *c, scan s, size_t size) {
            s.name, c->rows, c->cols);
   char *to = c->text; /* a cell and its zero take no more than the cell and what ends it */
   for (ptrdiff_t i = 0; i < c->rows && next_row(&s); i++) {
-    EP_TRY(ep_parse_step(&looked, size - (size_t)(s.end - s.p), size));
     c->line[i] = s.line;
     for (ptrdiff_t j = 0; j < c->cols; j++) {
       EP_TRY(next_cell(&s, to, &n, &last));
@@ -148,36 +149,44 @@ static bool has_header(const ep_cells *c) {
   return c->rows > 1;
 }
 
-static bool is_taken(const ep_cells *c, ptrdiff_t j, const char *name) {
-  for (ptrdiff_t k = 0; k < j; k++)
-    if (strcmp(c->name[k], name) == 0) return true;
-  return false;
-}
-
-/* name, name.2, name.3, ..; without one the number of the column */
-static void set_name(ep_cells *c, ptrdiff_t j, const char *name, char *to, size_t room) {
+/* name, name.2, name.3, ..; without one the number of the column. times: how many were called so, by name, which keeps
+ * many of one name from being counted through again and again. */
+static ep_status set_name(ep_cells *c, json_t *times, ptrdiff_t j, char *to, size_t room) {
   char number[24];
   snprintf(number, sizeof number, "%td", j + 1);
-  if (!*name) name = number;
+  const char *name = c->header && *c->cell[j] ? c->cell[j] : number;
+  const json_t *before = json_object_get(times, name);
+  long long again = before ? json_integer_value(before) : 1;
   snprintf(to, room, "%s", name);
-  for (int again = 2; is_taken(c, j, to); again++) snprintf(to, room, "%s.%d", name, again);
+  while (json_object_get(c->index, to)) snprintf(to, room, "%s.%lld", name, ++again);
+  if (again > 1) EP_TRY(ep_json_put(times, name, json_integer(again)));
   c->name[j] = to;
+  return ep_json_put(c->index, to, json_integer((json_int_t)j));
 }
 
-static ep_status name_columns(ep_cells *c, const char *file) {
+static ep_status set_names(ep_cells *c, json_t *times, const char *file) {
   size_t room = 0;
-  c->header = has_header(c);
   for (ptrdiff_t j = 0; j < c->cols; j++) room += (c->header ? strlen(c->cell[j]) : 0) + 32;
   c->name = ep_alloc(c->cols, sizeof *c->name);
   c->names = ep_alloc((ptrdiff_t)room, 1);
-  EP_CHECK(c->name && c->names, EP_ERR_NOMEM, "%s: no memory for %td names of columns", file,
-           c->cols);
+  c->index = json_object();
+  EP_CHECK(c->name && c->names && c->index && times, EP_ERR_NOMEM,
+           "%s: no memory for %td names of columns", file, c->cols);
   char *to = c->names;
   for (ptrdiff_t j = 0; j < c->cols; j++) {
     const size_t mine = (c->header ? strlen(c->cell[j]) : 0) + 32;
-    set_name(c, j, c->header ? c->cell[j] : "", to, mine);
+    EP_TRY(set_name(c, times, j, to, mine));
     to += mine;
   }
+  return EP_OK;
+}
+
+static ep_status name_columns(ep_cells *c, const char *file) {
+  c->header = has_header(c);
+  json_t *times = json_object();
+  const ep_status st = set_names(c, times, file);
+  json_decref(times);
+  EP_TRY(st);
   if (!c->header) return EP_OK;
   c->rows--;
   memmove(c->cell, c->cell + c->cols, (size_t)(c->rows * c->cols) * sizeof *c->cell);
@@ -199,9 +208,10 @@ static ep_status check_text(const unsigned char *bytes, size_t size, const char 
 static ep_status parse(ep_cells *c, const unsigned char *bytes, size_t size, const char *name) {
   const size_t mark = size >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0 ? 3 : 0;
   EP_TRY(check_text(bytes, size, name));
-  scan s = {bytes + mark, bytes + size, 1, ',', name};
-  s.separator = c->separator = find_separator(s);
-  EP_TRY(measure(c, s, size));
+  scan s = {bytes + mark, bytes + size, bytes, 1, 0, ',', name};
+  EP_TRY(find_separator(&c->separator, s));
+  s.separator = c->separator;
+  EP_TRY(measure(c, s));
   EP_TRY(fill(c, s, size));
   return name_columns(c, name);
 }
@@ -219,13 +229,14 @@ void ep_cells_free(ep_cells *c) {
   ep_release(c->name);
   ep_release(c->text);
   ep_release(c->names);
+  json_decref(c->index);
   *c = (ep_cells){0};
 }
 
 ptrdiff_t ep_cells_find(const ep_cells *c, const char *name) {
-  for (ptrdiff_t j = 0; j < c->cols; j++)
-    if (strcmp(c->name[j], name) == 0) return j;
   char *end;
+  const int j = ep_text_place(c->index, name);
+  if (j >= 0) return j;
   const long number = strtol(name, &end, 10);
   return *name && !*end && number >= 1 && number <= c->cols ? number - 1 : -1;
 }

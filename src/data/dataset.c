@@ -264,7 +264,7 @@ static const char *nearest_set(const char *name) {
   const char *best = NULL, *known;
   size_t least = 3;
   for (int i = 0; (known = i < ENTRIES ? entries[i].name : ep_synthetic_name(i - ENTRIES)); i++)
-    if (ep_word_edits(name, known) < least) least = ep_word_edits(name, known), best = known;
+    ep_word_nearer(&best, &least, name, known);
   return best;
 }
 

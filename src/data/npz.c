@@ -236,6 +236,15 @@ ep_status ep_npz_get_text(char **text, ep_npz *z, const char *name) {
   return st;
 }
 
+ep_status ep_npz_get_json(json_t **out, ep_npz *z, const char *name) {
+  char *text;
+  *out = NULL;
+  EP_TRY(ep_npz_get_text(&text, z, name));
+  const ep_status st = ep_json_parse(out, text, z->name);
+  ep_npz_text_free(text);
+  return st;
+}
+
 void ep_npz_text_free(char *text) { ep_release(text); }
 
 /* -1 with errno where it cannot be read */

@@ -13,9 +13,7 @@
 
 static ep_status parse_chain(ep_augment *chain, const ep_pair_config *config,
                              ep_image_shape shape) {
-  const char *text = config->augment;
-  if (!*text) text = shape.height > 0 ? "crop" : "noise:0.1";
-  return ep_augment_parse(chain, text, shape);
+  return ep_augment_parse(chain, ep_augment_text(config->augment, shape), shape);
 }
 
 /* Points that are made when they are asked for: point i is row i % anchors, seen as view i / anchors. */

@@ -33,6 +33,7 @@ struct ep_rows {
   ptrdiff_t count, length; /* as drawn; numbers a row */
   ptrdiff_t *drawn;        /* (count) which rows of all; NULL: all of them, in order */
   ep_image_shape shape;
+  bool plain; /* bytes are numbers, not pixels */
   json_t *table;
   double *spread, *mean, *inverse; /* (length) or NULL; x is read as (x - mean) inverse */
   int *group;
@@ -204,6 +205,8 @@ ep_dtype ep_rows_dtype(const ep_rows *r) {
   return p->matrix.data ? p->matrix.prec == EP_SINGLE ? EP_F32 : EP_F64 : p->array.dtype;
 }
 
+void ep_rows_set_plain(ep_rows *r) { r->plain = true; }
+
 void ep_rows_set_shape(ep_rows *r, ep_image_shape shape) { r->shape = shape; }
 
 void ep_rows_set_table(ep_rows *r, json_t *plan, double *spread, int *group) {
@@ -257,12 +260,12 @@ static trouble read_row(const ep_mat *X, ptrdiff_t i, const ep_rows *r, ptrdiff_
     return FINE;
   }
   const size_t length = (size_t)r->length * ep_dtype_size(p->array.dtype);
-  const unsigned char *in = p->array.data + (p->array.data ? (size_t)at * length : 0);
+  const unsigned char *in = p->array.data ? p->array.data + (size_t)at * length : NULL;
   if (p->file >= 0) {
     if (!read_bytes(bytes, p, length, p->offset + (off_t)((size_t)at * length))) return NOT_READ;
     in = bytes;
   }
-  const double factor = p->array.dtype == EP_U8 ? 1 / 255. : 1;
+  const double factor = p->array.dtype == EP_U8 && !r->plain ? 1 / 255. : 1;
   const trouble t = ep_array_convert(X, i, in, p->array.dtype, factor) == 0 ? FINE : NOT_FINITE;
   if (p->channels > 1) channels_first(X, i, p->channels, (double *)bytes);
   return t;

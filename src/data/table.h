@@ -31,6 +31,9 @@ ep_status ep_table_labels(int **labels, json_t **classes, ptrdiff_t *n, const ch
 /* Labels that are places in `from` become places in `classes`, which is added to. */
 ep_status ep_labels_rename(int *labels, ptrdiff_t n, json_t *classes, const json_t *from);
 
+/* Is it a plan that could have been learnt? `path` is the file it comes from; NULL: there is none, which is fine. */
+ep_status ep_plan_check(const json_t *plan, const char *path);
+
 /* Mean and deviation of every column of a matrix as a plan (scale standard). */
 json_t *ep_plan_of_columns(const double *mean, const double *deviation, ptrdiff_t count);
 /* Mean and inverse deviation of a plan whose columns are all numbers; false: it is no such plan, or of another width. */

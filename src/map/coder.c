@@ -34,7 +34,7 @@ static double places(const ep_coder *l) {
 double ep_coder_flops(const ep_coder *l) {
   const double d = (double)ep_coder_numbers(l), K = (double)l->filters;
   const double seen = l->active * (double)ep_coder_codes(l) * (double)l->keep;
-  return 2 * places(l) * (d * d + d * K + seen);
+  return (l->mirror ? 4 : 2) * places(l) * (d * d + d * K + seen);
 }
 
 double ep_coder_bytes(const ep_coder *l, ep_precision prec) {
@@ -332,11 +332,15 @@ ep_status ep_coder_scratch_new(ep_coder_scratch *s, ep_work *work, const ep_code
                                ep_precision prec) {
   const ptrdiff_t down = l->in.height - l->size + 1, band = (down + l->grid - 1) / l->grid;
   const ptrdiff_t n = band * (l->in.width - l->size + 1), d = ep_coder_numbers(l);
+  const ptrdiff_t pixels = (ptrdiff_t)l->in.channels * l->in.height * l->in.width;
   EP_TRY(ep_work_mat(work, &s->X, prec, n, d));
   EP_TRY(ep_work_mat(work, &s->Y, prec, n, d));
   EP_TRY(ep_work_mat(work, &s->R, prec, n, l->filters));
   EP_TRY(ep_work_mat(work, &s->cell, prec, 1, ep_coder_channels(l)));
   EP_TRY(ep_work_mat(work, &s->h, prec, 1, l->keep ? l->keep : 1));
   EP_TRY(ep_work_mat(work, &s->value, prec, 1, ep_coder_codes(l) + 1));
+  EP_TRY(ep_work_mat(work, &s->flipped, prec, 1, l->mirror ? pixels : 1));
+  EP_TRY(ep_work_mat(work, &s->more, prec, 1,
+                     l->mirror ? ep_coder_channels(l) * l->grid * l->grid : 1));
   return ep_work_get(work, &s->index, ep_coder_codes(l) + 1, sizeof *s->index);
 }

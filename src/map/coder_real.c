@@ -4,6 +4,7 @@
  *   Y = X whiten, rows of length 1;  R = Y F': cosines with the filters
  *   a = relu(R - theta), and relu(-R - theta) beside it where it has two sides
  *   h = a E - shift, of length 1, where neighbours were seen;  out = means of h, or of a, over the cells of the grid
+ *   mirror: the mean of that and of the same of the mirrored image;  root: sign(out) sqrt|out|
  *
  * Of a, a tenth is not zero: its product with E visits only that. */
 #include "map/map.h"
@@ -116,8 +117,8 @@ static void add_place(const ep_coder *l, const real *z, const ep_coder_scratch *
 
 /* ---- one image */
 
-void R(ep_coder_image)(const ep_mat *out, const ep_coder *l, const ep_mat *image,
-                       const ep_coder_scratch *s) {
+static void see(const ep_mat *out, const ep_coder *l, const ep_mat *image,
+                const ep_coder_scratch *s) {
   const ptrdiff_t g = l->grid, channels = ep_coder_channels(l);
   const ptrdiff_t down = l->in.height - l->size + 1, across = l->in.width - l->size + 1;
   for (ptrdiff_t u = 0; u < g; u++) {
@@ -137,4 +138,26 @@ void R(ep_coder_image)(const ep_mat *out, const ep_coder *l, const ep_mat *image
       for (ptrdiff_t c = 0; c < channels; c++) *at(out, 0, (c * g + u) * g + v) = share * cell[c];
     }
   }
+}
+
+/* out = (out + what the image seen in a mirror gives) / 2 */
+static void add_mirrored(const ep_mat *out, const ep_coder *l, const ep_mat *image,
+                         const ep_coder_scratch *s) {
+  const ptrdiff_t lines = (ptrdiff_t)l->in.channels * l->in.height, W = l->in.width;
+  const real *from = at(image, 0, 0), *more = at(&s->more, 0, 0);
+  real *flipped = at(&s->flipped, 0, 0), *to = at(out, 0, 0);
+  for (ptrdiff_t i = 0; i < lines; i++)
+    for (ptrdiff_t j = 0; j < W; j++) flipped[i * W + j] = from[i * W + W - 1 - j];
+  see(&s->more, l, &s->flipped, s);
+  for (ptrdiff_t j = 0; j < out->cols; j++) to[j] = (to[j] + more[j]) / 2;
+}
+
+void R(ep_coder_image)(const ep_mat *out, const ep_coder *l, const ep_mat *image,
+                       const ep_coder_scratch *s) {
+  see(out, l, image, s);
+  if (l->mirror) add_mirrored(out, l, image, s);
+  if (!l->root) return;
+  real *x = at(out, 0, 0);
+  for (ptrdiff_t j = 0; j < out->cols; j++)
+    x[j] = (real)copysign(sqrt(fabs((double)x[j])), (double)x[j]);
 }

@@ -83,7 +83,7 @@ ep_status ep_map_new(ep_map **out, size_t size, const ep_map_kind *kind, ptrdiff
 
 void ep_map_free(ep_map *map) {
   if (!map) return;
-  map->kind->free(map);
+  if (map->kind->free) map->kind->free(map);
   ep_release(map);
 }
 

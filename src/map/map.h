@@ -142,10 +142,21 @@ typedef struct {
   ep_mat F;                      /* (K, channels p^2), owned */
   ep_mat theta;                  /* (1, K), owned */
 } ep_patches;
-/* One image (1 x D) -> its K g^2 numbers; scratch for one band of places: `columns` of channels p^2 numbers each,
- * `responses` of K. */
+/* Filters as the loops take them, K filled up with zeros to whole panels, and what one thread needs. */
+enum {
+  EP_PATCH_PANEL = 128,
+  EP_PATCH_PLACES = 8
+}; /* bytes; places that are taken at once, or more */
+typedef struct {
+  ep_mat F, theta;         /* (K.., d) panels, (1, K..); shared */
+  ptrdiff_t *offset;       /* (d) from the first pixel of a patch to the others; shared */
+  ep_mat sums;             /* (g^2 + 1, K..) */
+  ptrdiff_t *place, *cell; /* (places + EP_PATCH_PLACES): first pixel and cell of those not blank */
+} ep_patches_scratch;
+EP_REAL_FN(void, ep_patches_pack, const ep_mat *F, const ep_mat *theta, const ep_patches *p);
+/* One image (1 x D) -> its K g^2 numbers */
 EP_REAL_FN(void, ep_patches_image, const ep_mat *phi, const ep_patches *p, const ep_mat *image,
-           const ep_mat *columns, const ep_mat *responses);
+           const ep_patches_scratch *scratch);
 
 /* Rows `top` .. of patches of p x p pixels of an image (1 x D), each place a row of `columns`. */
 EP_REAL_FN(void, ep_patch_columns, const ep_mat *columns, ep_image_shape shape, ptrdiff_t size,
@@ -156,6 +167,7 @@ typedef struct {
   ep_image_shape in;
   ptrdiff_t filters, size, grid; /* K, p, g */
   bool two;                      /* relu(z - theta) and relu(-z - theta), or the first alone */
+  bool mirror, root;             /* averaged over image and mirror image; sign(x) sqrt|x| at last */
   double active, zca;            /* share of the outputs above 0; ridge of the whitening */
   ptrdiff_t near, keep;          /* r, L of the problem of neighbours; 0: none */
   double floor, theta;           /* added to the variance of a patch; threshold of the cosines */
@@ -174,9 +186,9 @@ ep_status ep_coder_check(
 ep_status ep_coder_fit(ep_coder *layer, const ep_mat *images, uint64_t seed, int number);
 void ep_coder_free(ep_coder *layer);
 
-/* Of one thread: a band of places, a cell, a place. */
+/* Of one thread: a band of places, a cell, a place; with a mirror the image in it and what it gives. */
 typedef struct {
-  ep_mat X, Y, R, cell, h, value;
+  ep_mat X, Y, R, cell, h, value, flipped, more;
   int *index;
 } ep_coder_scratch;
 ep_status ep_coder_scratch_new(ep_coder_scratch *s, ep_work *work, const ep_coder *layer,
@@ -209,6 +221,7 @@ typedef struct {
   ep_precision prec;
   double memory;
   const char *time; /* as --time has it */
+  bool flips;       /* a view may be the mirror image */
 } ep_recipe_ask;
 /* `why`: the recipe and what led to it, for a person. */
 ep_status ep_features_recipe(char text[sizeof(ep_opt_NAME)], char why[EP_DESCRIPTION],

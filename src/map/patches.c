@@ -182,12 +182,6 @@ static ep_status make(ep_map **out, const ep_map_plan *plan) {
 static ptrdiff_t places(const ep_patches *p) {
   return (p->shape.height - p->size + 1) * (p->shape.width - p->size + 1);
 }
-/* places of the largest row of the grid */
-static ptrdiff_t band(const ep_patches *p) {
-  const ptrdiff_t down = p->shape.height - p->size + 1, rows = (down + p->grid - 1) / p->grid;
-  return rows * (p->shape.width - p->size + 1);
-}
-
 static const ep_patches *cast(const ep_map *map) { return (const void *)map; }
 
 static double flops(const ep_map *map) {
@@ -200,21 +194,39 @@ static double scratch(const ep_map *map, ep_precision prec) {
   return 0; /* of a thread, not of a point */
 }
 
+static ep_status new_scratch(ep_patches_scratch *s, ep_work *work, const ep_patches *p,
+                             ptrdiff_t threads, ep_precision prec) {
+  const ptrdiff_t d = numbers_a_patch(p), panel = EP_PATCH_PANEL / (ptrdiff_t)ep_sizeof(prec);
+  const ptrdiff_t wide = (p->filters + panel - 1) / panel * panel, g = p->grid;
+  const ptrdiff_t list = places(p) + EP_PATCH_PLACES, H = p->shape.height, W = p->shape.width;
+  EP_TRY(ep_work_mat(work, &s->F, prec, wide, d));
+  EP_TRY(ep_work_mat(work, &s->theta, prec, 1, wide));
+  EP_TRY(ep_work_mat(work, &s->sums, prec, threads * (g * g + 1), wide));
+  EP_TRY(ep_work_get(work, &s->offset, d, sizeof *s->offset));
+  EP_TRY(ep_work_get(work, &s->place, threads * list, sizeof *s->place));
+  EP_TRY(ep_work_get(work, &s->cell, threads * list, sizeof *s->cell));
+  for (ptrdiff_t j = 0; j < d; j++) { /* channel after channel, row by row */
+    const ptrdiff_t c = j / (p->size * p->size), a = j / p->size % p->size, b = j % p->size;
+    s->offset[j] = (c * H + a) * W + b;
+  }
+  EP_PICK(prec, ep_patches_pack)(&s->F, &s->theta, p);
+  return EP_OK;
+}
+
 static ep_status rows(const ep_mat *Phi, const ep_map *map, const ep_mat *X) {
   const ep_patches *p = cast(map);
-  const ptrdiff_t places = band(p);
+  const ptrdiff_t list = places(p) + EP_PATCH_PLACES, cells = p->grid * p->grid + 1;
   ep_work work = {0};
-  ep_mat columns, responses;
-  ep_status st =
-      ep_work_mat(&work, &columns, X->prec, places * omp_get_max_threads(), numbers_a_patch(p));
-  if (!st) st = ep_work_mat(&work, &responses, X->prec, places * omp_get_max_threads(), p->filters);
-#pragma omp parallel for schedule(static)
+  ep_patches_scratch all;
+  const ep_status st = new_scratch(&all, &work, p, omp_get_max_threads(), X->prec);
+#pragma omp parallel for schedule(dynamic, 8)
   for (ptrdiff_t i = 0; i < (st ? 0 : X->rows); i++) {
     const ptrdiff_t t = omp_get_thread_num();
     const ep_mat phi = ep_mat_rows(Phi, i, 1), x = ep_mat_rows(X, i, 1);
-    const ep_mat c = ep_mat_rows(&columns, t * places, places);
-    const ep_mat r = ep_mat_rows(&responses, t * places, places);
-    EP_PICK(X->prec, ep_patches_image)(&phi, p, &x, &c, &r);
+    ep_patches_scratch own = all;
+    own.sums = ep_mat_rows(&all.sums, t * cells, cells);
+    own.place = all.place + t * list, own.cell = all.cell + t * list;
+    EP_PICK(X->prec, ep_patches_image)(&phi, p, &x, &own);
   }
   ep_work_free(&work);
   return st;

@@ -1,6 +1,6 @@
 /* Stacks of layers of whitened patches (theory: section 11): layers one behind the other, several such rows side by side.
  *
- *   stack:KxP[,one|two][,active=F][,zca=R][,near=r][,keep=L][,pool=g]     K filters of P x P pixels; then
+ *   stack:KxP[,one|two][,active=F][,zca=R][,near=r][,keep=L][,pool=g][,mirror][,root]     K filters of P x P pixels; then
  *     /  the next layer, whose image is what the one before pooled to g x g
  *     +  another scale, from the image again; the outputs of all scales stand side by side */
 #include "core/mem.h"
@@ -21,8 +21,8 @@ static const stack *cast(const ep_map *map) { return (const void *)map; }
 /* ---- the text */
 
 static const char *const how =
-    "write stack:KxP[,one|two][,active=F][,zca=R][,near=r][,keep=L][,pool=g], layers with / and "
-    "scales with + between them, such as stack:512x6,near=3,keep=128,pool=3";
+    "write stack:KxP[,one|two][,active=F][,zca=R][,near=r][,keep=L][,pool=g][,mirror][,root], "
+    "layers with / and scales with + between them, such as stack:512x6,near=3,keep=128,pool=3";
 
 static bool number(double *out, const char *text, double lo, double hi, bool whole) {
   char *end;
@@ -38,6 +38,8 @@ static bool set_word(ep_coder *l, const char *word) {
   bool fine = true;
   if (strcmp(word, "one") == 0) l->two = false;
   else if (strcmp(word, "two") == 0) l->two = true;
+  else if (strcmp(word, "mirror") == 0) l->mirror = true;
+  else if (strcmp(word, "root") == 0) l->root = true;
   else if (strncmp(word, "active=", 7) == 0)
     fine = number(&x, word + 7, 1e-6, 0.5, false), l->active = x;
   else if (strncmp(word, "zca=", 4) == 0) fine = number(&x, word + 4, 0, 1e6, false), l->zca = x;
@@ -234,11 +236,11 @@ static bool explain(char text[EP_DESCRIPTION], const ep_map *map, int line) {
   snprintf(
       text, EP_DESCRIPTION,
       "layer %d  %s%d x %d x %d: %td filters of %td x %td pixels, zca %g, %s, %g %% active above "
-      "%.4g%s, pooled to %d x %d x %d; %.3g Mflop an image, %.1f MiB",
+      "%.4g%s, pooled to %d x %d x %d%s%s; %.3g Mflop an image, %.1f MiB",
       line + 1, s->starts[line] ? "" : "after that, ", l->in.channels, l->in.height, l->in.width,
       l->filters, l->size, l->size, l->zca, l->two ? "two sides" : "one side", 100 * l->active,
-      l->theta, near, to.channels, to.height, to.width, ep_coder_flops(l) / 1e6,
-      ep_coder_bytes(l, s->prec) / 1048576);
+      l->theta, near, to.channels, to.height, to.width, l->mirror ? ", as is its mirror image" : "",
+      l->root ? ", roots" : "", ep_coder_flops(l) / 1e6, ep_coder_bytes(l, s->prec) / 1048576);
   return true;
 }
 

@@ -44,11 +44,23 @@ static bool draws_negatives(const ep_pair_config *p) {
          (plus && plus[1] != '0');
 }
 
-void ep_fit_choose(ep_setup *s, char why[200], const char *const given[], bool ready,
-                   bool negatives) {
+/* What --features auto stands for besides features, where it is left open: docs/representations.md */
+static void fill_in(ep_setup *s, const char *const given[], bool ready) {
+  if (strcmp(s->feature.features, ep_auto_name(0)) != 0 || strcmp(s->fit.method, "whitened") != 0)
+    return;
+  if (!s->pair.pairs[0] && !ready) {
+    if (!is_in(given, "views")) s->pair.views = 3;
+    if (!is_in(given, "augment")) strcpy(s->pair.augment, ep_auto_name(0));
+  }
+  if (!is_in(given, "scale")) strcpy(s->data.scale, "raw");
+  if (!is_in(given, "outputs")) s->net.outputs = 256;
+  if (!is_in(given, "power")) s->closed.power = 1;
+  if (!is_in(given, "eigen_tolerance")) s->eigen.eigen_tolerance = 1e-3;
+}
+
+static void choose_method(ep_setup *s, char why[200], const char *const given[], bool ready,
+                          bool negatives) {
   char flag[64];
-  why[0] = '\0';
-  if (strcmp(s->fit.method, ep_auto_name(0)) != 0) return;
   const char *trains = first_given(training, given);
   if (!trains && !first_given(closed, given)) trains = first_given(network, given);
   if (trains) {
@@ -64,6 +76,13 @@ void ep_fit_choose(ep_setup *s, char why[200], const char *const given[], bool r
     if (!s->pair.views && !s->pair.pairs[0] && !ready) s->pair.views = 4;
     snprintf(why, 200, "whitened: a closed form for positives; --method gd trains a network");
   }
+}
+
+void ep_fit_choose(ep_setup *s, char why[200], const char *const given[], bool ready,
+                   bool negatives) {
+  why[0] = '\0';
+  if (strcmp(s->fit.method, ep_auto_name(0)) == 0) choose_method(s, why, given, ready, negatives);
+  fill_in(s, given, ready);
 }
 
 bool ep_fit_choose_features(ep_setup *s, const ep_points *points, const char *const given[]) {

@@ -56,6 +56,7 @@ ep_status ep_checkpoint_write(ep_training *t) {
   EP_TRY(ep_setup_to_json(&config, t->setup));
   ep_status st = ep_npz_create(&file, path);
   if (!st) st = write_all(file, t, config);
+  if (!st) t->info->saved = true;
   ep_npz_close(file);
   json_decref(config);
   return st;
@@ -75,13 +76,9 @@ static ep_status get_matrix(ep_mat *out, ep_npz *file, const char *name, ep_prec
 }
 
 static ep_status read_config(json_t **config, ep_npz *file, const char *path) {
-  char *text;
   EP_CHECK(ep_npz_has(file, "theta") && ep_npz_has(file, "state"), EP_ERR_INPUT,
            "%s: is not a checkpoint of a fit", path);
-  EP_TRY(ep_npz_get_text(&text, file, "config"));
-  const ep_status st = ep_json_parse(config, text, path);
-  ep_npz_text_free(text);
-  return st;
+  return ep_npz_get_json(config, file, "config");
 }
 
 static ep_status take_weights(ep_training *t, ep_npz *file, const char *path) {

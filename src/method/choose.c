@@ -9,7 +9,12 @@
  * The sums of both parts are those of all, so that the fit itself costs nothing more. */
 #include "method/choose.h"
 
+#include "core/mem.h"
+#include "method/methods.h"
+
+#include <eigenpair/views.h>
 #include <math.h>
+#include <stdlib.h>
 
 static const double ridges[] = {1e-4, 1e-3, 1e-2, 1e-1, 1};
 enum { RIDGES = sizeof ridges / sizeof *ridges, SEGMENTS = 10, MOST_OUTPUTS = 1024 };
@@ -152,4 +157,67 @@ ep_status ep_choice_make(ep_choice *out, ep_fit_info *info, const ep_sum *fit, c
   ep_sum_free(&t.sum);
   ep_work_free(&work);
   return st;
+}
+
+/* ---- the spectrum itself, for `views` */
+
+static int falling(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x < y) - (x > y);
+}
+
+static ep_status find_spectrum(ep_work *work, attempt *t, ep_view_spectrum *out, const ep_map *map,
+                               const ep_points *points, const ep_setup *s) {
+  const ptrdiff_t m = map->count, z = out->outputs;
+  ep_sum fit = {0}, held = {0};
+  EP_TRY(ep_work_mat(work, &t->W, EP_DOUBLE, m, z));
+  EP_TRY(ep_work_mat(work, &t->T, EP_DOUBLE, m, z));
+  EP_TRY(ep_work_get(work, &t->lambda, z, sizeof *t->lambda));
+  ep_status st = ep_sum_new(&fit, m, true);
+  if (!st) st = ep_sum_new(&held, m, true);
+  if (!st) st = ep_sum_new(&t->sum, m, true);
+  if (!st) st = ep_choice_sums(&fit, &held, map, points);
+  if (!st) st = solve(t, &fit, s->closed.ridge, s);
+  if (!st) {
+    ep_mat_mirror(&held.B);
+    ep_mat_mirror(&held.C);
+    correlations(out->rho, &t->W, &t->T, &held);
+    out->held = held.anchors;
+  }
+  ep_sum_free(&t->sum);
+  ep_sum_free(&held);
+  ep_sum_free(&fit);
+  return st;
+}
+
+static void judge(ep_view_spectrum *out) {
+  qsort(out->rho, (size_t)out->outputs, sizeof *out->rho, falling);
+  out->noise = 3 / sqrt(out->held);
+  out->mean = score(out->rho, out->outputs, out->noise, false, &out->above);
+  out->shared = score(out->rho, out->outputs, out->noise, true, &out->above);
+}
+
+ep_status ep_view_spectrum_new(ep_view_spectrum *out, const ep_points *points, const ep_setup *s) {
+  ep_work work = {0};
+  attempt t = {0};
+  ep_map *map = NULL;
+  *out = (ep_view_spectrum){.outputs = s->net.outputs};
+  EP_CHECK(s->closed.ridge != EP_AUTO && out->outputs > 0, EP_ERR_ARG,
+           "a spectrum takes a ridge and outputs by number");
+  EP_TRY(ep_whitened_map(&map, NULL, points, s));
+  ep_status st = EP_OK;
+  if (out->outputs > map->count) out->outputs = map->count;
+  if (!(out->rho = ep_alloc((size_t)out->outputs, sizeof *out->rho)))
+    st = EP_FAIL(EP_ERR_NOMEM, "no memory for a spectrum");
+  if (!st) st = find_spectrum(&work, &t, out, map, points, s);
+  if (!st) judge(out);
+  else ep_view_spectrum_free(out);
+  ep_map_free(map);
+  ep_work_free(&work);
+  return st;
+}
+
+void ep_view_spectrum_free(ep_view_spectrum *s) {
+  ep_release(s->rho);
+  s->rho = NULL;
 }

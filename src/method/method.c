@@ -24,6 +24,11 @@ const ep_method_row *ep_method_find(const char *name) {
     if (strcmp(methods[i].name, name) == 0) return &methods[i];
   return NULL;
 }
+const ep_method_row *ep_method_of_theory(ep_theory theory, bool training) {
+  for (int i = 0; i < METHODS; i++)
+    if (methods[i].theory == theory && !methods[i].stands_for == training) return &methods[i];
+  return NULL;
+}
 
 const char *ep_method_name(int i) { return i < METHODS ? methods[i].name : NULL; }
 const char *ep_kernel_name(int i) {

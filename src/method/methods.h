@@ -8,27 +8,32 @@ typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points 
 
 /* The table: ep_fit_NAME in NAME.c, and all that anyone asks of a method (ep_method_row). */
 #define EP_METHODS(X)                                                                             \
-  X(gd, "gradient descent on the whole network", .batches = true, .streams = true)                \
+  X(gd, "gradient descent on the whole network", .batches = true, .streams = true,                \
+    .theory = EP_THEORY_KERNEL, .track = "ntk")                                                   \
   X(alpha, "ascent of the contrastive covariance tr C_alpha[f] (--weights)", .batches = true,     \
     .views = true, .own_loss = true, .streams = true)                                             \
   X(kernel, "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",   \
-    .stands_for = "gd", .both_kernels = true)                                                     \
+    .stands_for = "gd", .both_kernels = true, .theory = EP_THEORY_KERNEL)                         \
   X(linearised, "gradient descent on the network's first-order Taylor model", .stands_for = "gd") \
-  X(grassmann, "gradient descent on V and W with W'W = I", .rotated = true)                       \
+  X(grassmann, "gradient descent on V and W with W'W = I", .rotated = true,                       \
+    .theory = EP_THEORY_PCA, .track = "c,weights")                                                \
   X(iterate, "PCA for W, one gradient step for V, repeated", .stands_for = "grassmann",           \
     .rotated = true, .few_steps = true)                                                           \
   X(pca, "PCA of C at the random start: no training", .closed = true, .streams = true,            \
-    .stands_for = "grassmann", .rotated = true)                                                   \
+    .stands_for = "grassmann", .rotated = true, .theory = EP_THEORY_PCA)                          \
   X(infinite, "the same at infinite width", .closed = true, .streams = true, .rotated = true,     \
     .no_width = true)                                                                             \
   X(whitened, "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral", \
-    .views = true, .closed = true, .streams = true, .rotated = true)                              \
+    .views = true, .closed = true, .streams = true, .rotated = true, .always = true)              \
   X(linear, "linear model by its learning-dynamics equation, for the time rate x epochs",         \
     .own_loss = true)
 
 #define X(name, ...) ep_method ep_fit_##name;
 EP_METHODS(X)
 #undef X
+
+/* What the theory says may take the place of training: its kernel, frozen, or PCA of C(0). */
+typedef enum { EP_NO_THEORY, EP_THEORY_KERNEL, EP_THEORY_PCA, EP_THEORIES } ep_theory;
 
 /* A row of the table. */
 typedef struct {
@@ -46,6 +51,11 @@ typedef struct {
   bool no_width;     /* run once, not at every width */
   bool both_kernels; /* run with --kernel empirical and analytic */
   bool few_steps;    /* --iterations in the place of --epochs */
+  bool always;       /* beside the others, named or not */
+  ep_theory theory;  /* it is part of: as the training, or (stands_for) as what takes its place */
+  const char *track; /* what is followed along its epochs; NULL: nothing */
 } ep_method_row;
 const ep_method_row *ep_method_at(int i);              /* NULL past the last */
 const ep_method_row *ep_method_find(const char *name); /* NULL: none */
+/* The training of a theory, or the method that stands for it. */
+const ep_method_row *ep_method_of_theory(ep_theory theory, bool training);

@@ -2,6 +2,7 @@
 #include "method/model.h"
 
 #include "core/mem.h"
+#include "data/table.h"
 
 #include <eigenpair/json.h>
 #include <math.h>
@@ -137,13 +138,10 @@ ep_status ep_model_save(const char *path, const ep_model *model) {
 
 /* Weights without a config (written by hand with numpy.savez) are a relu network. */
 static ep_status read_config(ep_model *out, ep_setup *setup, ep_npz *file, const char *path) {
-  char *text;
   ep_setup_default(setup);
   if (!ep_npz_has(file, "config")) return EP_OK;
-  EP_TRY(ep_npz_get_text(&text, file, "config"));
-  const ep_status st = ep_json_parse(&out->config, text, path);
-  ep_npz_text_free(text);
-  EP_TRY(st);
+  EP_TRY(ep_npz_get_json(&out->config, file, "config"));
+  EP_TRY(ep_plan_check(json_object_get(out->config, "table"), path));
   out->unit = json_is_true(json_object_get(out->config, "unit"));
   out->normalise = json_is_true(json_object_get(out->config, "normalise"));
   return ep_setup_from_json(setup, out->config);

@@ -6,7 +6,10 @@
  *   sums      whitened N (R + 1) M^2 / (c r): half of a symmetric product; pca 2 N M^2 / (c r)
  *             gd: T epochs of 2 passes: 4 f N R / (c r), and N R (6 M Z) / (c r)
  *   solve     on every rank, in double: M^3 / 3 (whitened) and 14 blocks of Z + 8 columns: 4 M^2 each (pca: 2 M^2)
- *   traffic   every number of B and C twice; gd: gradients and outputs, every epoch */
+ *   traffic   every number of B and C twice; gd: gradients and outputs, every epoch
+ *
+ * whitened whose B and C do not fit a node, spread over K ranks (ScaLAPACK): sums twice, both triangles being computed; solve by
+ * all cores; traffic N R M numbers, the features, to every rank; of the matrices a rank has its part, 1 / K. */
 #include "method/sum.h"
 
 #include <eigenpair/random.h>
@@ -138,6 +141,21 @@ static void closed(ep_scale_cost *out, const ep_scale_case *c, const ep_scale_ra
   out->operations += sums + all_ranks(c) * solve;
 }
 
+/* instead of `closed` where it takes more than the node has: what --solver auto does */
+static void spread(ep_scale_cost *out, const ep_scale_case *c, const ep_scale_rates *r) {
+  const double m = c->features, b = c->outputs + 8, k = all_ranks(c), side = m / sqrt(k);
+  const double sums = 2 * c->points * m * m * (c->views + 1);
+  const double solve = m * m * m / 3 + 14 * b * m * m * 4;
+  out->spread = true;
+  out->sums = sums / (k * c->threads * r->product);
+  out->solve = solve / (k * c->threads * r->solve);
+  out->bytes = c->points * c->views * m * c->size * (k - 1) / k;
+  const double part = (16 + (c->size < 8 ? 2 * c->size : 0)) * m * m / k;
+  out->memory = part + 8 * m * b * 17 + 2048 * c->size * (2 * (m + c->inputs) + 2 * side) +
+                c->size * m * c->inputs + c->points * (16 + 9 * (c->views - 1));
+  out->operations = c->points * c->views * c->flops + sums + solve;
+}
+
 static void descent(ep_scale_cost *out, const ep_scale_case *c, const ep_scale_rates *r) {
   const double m = c->features, z = c->outputs, p = c->points * c->views,
                cores = all_ranks(c) * c->threads, weights = m * (c->inputs + z);
@@ -157,6 +175,8 @@ ep_scale_cost ep_scale_estimate(const ep_scale_case *c, const ep_scale_rates *r)
   out.operations = seen * c->flops;
   if (strcmp(c->method, "gd") == 0) descent(&out, c, r);
   else closed(&out, c, r, strcmp(c->method, "pca") == 0);
+  const bool large = c->memory > 0 && out.memory * c->ranks > c->memory;
+  if (large && all_ranks(c) > 1 && strcmp(c->method, "whitened") == 0) spread(&out, c, r);
   out.traffic = out.bytes * c->ranks / r->network; /* a node carries that of its ranks */
   out.seconds = out.views + out.map + out.sums + out.solve + out.traffic;
   return out;

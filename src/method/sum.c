@@ -149,44 +149,65 @@ static ep_status ranks_sum(ep_sum *sum) {
 
 /* ---- whitened: views and groups of them */
 
+/* A rotation takes the R views of a group to u = s / sqrt(R) and R - 1 differences,
+ *
+ *   v_k = (h_1 + .. + h_k - k h_{k+1}) / sqrt(k (k + 1)),   sum_v h_v h_v' = ss' / R + sum_k v_k v_k'
+ *
+ * and ss' is summed anyway: with the largest group of R0 views B = C / R0 + sum v v', where groups of fewer views add a row
+ * s sqrt(1/R - 1/R0). Two views so take two products where three were. */
 typedef struct {
   ep_sum *sum;
   adding B, C;
-  ep_mat H, G, x; /* (block, M) features of views, (block, M) sums of groups, (block, D) */
+  ep_mat H, G, x; /* (block, M) features of views, (block, M) sums, then differences, (block, D) */
+  ptrdiff_t most; /* R0 */
   ptrdiff_t *point;
-  ptrdiff_t *group; /* (block) which row of G a view belongs to */
+  ptrdiff_t *view, *row; /* (block + 1) of a group: its first view, its first row of differences */
 } grouping;
 
 /* views of whole groups from anchor `first` on that fill a block; how many anchors that is */
-static ptrdiff_t next_block(grouping *g, ptrdiff_t *views, const ep_pairs *p, ptrdiff_t first,
-                            ptrdiff_t end) {
-  ptrdiff_t n = 0, anchors = 0;
-  for (ptrdiff_t i = first; i < end; i++, anchors++) {
+static ptrdiff_t next_block(grouping *g, const ep_pairs *p, ptrdiff_t first, ptrdiff_t end) {
+  ptrdiff_t n = 0, rows = 0, anchors = 0;
+  g->view[0] = g->row[0] = 0;
+  for (ptrdiff_t i = first; i < end; i++) {
     ptrdiff_t size = 1;
     while (p->start[i] + size - 1 < p->start[i + 1] && p->sign[p->start[i] + size - 1] > 0) size++;
-    if (n + size > g->H.rows) break;
-    for (ptrdiff_t v = 0; v < size; v++) {
-      g->point[n] = v == 0 ? p->anchor[i] : p->partner[p->start[i] + v - 1];
-      g->group[n++] = anchors;
-    }
+    const ptrdiff_t more = size - (size == g->most);
+    if (anchors + 1 + rows + more > g->G.rows) break;
+    for (ptrdiff_t v = 0; v < size; v++)
+      g->point[n + v] = v == 0 ? p->anchor[i] : p->partner[p->start[i] + v - 1];
+    g->view[++anchors] = n += size;
+    g->row[anchors] = rows += more;
     g->sum->views += (double)size;
     g->sum->pairs += (double)size * (double)(size - 1);
   }
   g->sum->anchors += (double)anchors;
-  *views = n;
   return anchors;
 }
 
-/* G_group += H_view; views of a group stand together */
-static void add_groups(const ep_mat *G, const ep_mat *H, const ptrdiff_t *group) {
-  ep_mat_fill(G, 0);
+/* to = a x + b y */
+static void combine(const ep_mat *to, double a, const ep_mat *x, double b, const ep_mat *y) {
+  ep_mat_fill(to, 0);
+  ep_mat_axpy(to, a, x);
+  ep_mat_axpy(to, b, y);
+}
+
+/* rows of G: s of every group, then the differences V */
+static void turn_groups(const ep_mat *S, const ep_mat *V, const ep_mat *H, const grouping *g) {
 #pragma omp parallel for schedule(static) if (ep_worth_entries(H))
-  for (ptrdiff_t i = 0; i < H->rows; i++)
-    if (i == 0 || group[i] != group[i - 1])
-      for (ptrdiff_t k = i; k < H->rows && group[k] == group[i]; k++) {
-        const ep_mat g = ep_mat_rows(G, group[i], 1), h = ep_mat_rows(H, k, 1);
-        ep_mat_axpy(&g, 1, &h);
-      }
+  for (ptrdiff_t i = 0; i < S->rows; i++) {
+    const ep_mat s = ep_mat_rows(S, i, 1), h1 = ep_mat_rows(H, g->view[i], 1);
+    const ptrdiff_t size = g->view[i + 1] - g->view[i];
+    ep_mat_copy(&s, &h1);
+    for (ptrdiff_t k = 1; k < size; k++) {
+      const ep_mat h = ep_mat_rows(H, g->view[i] + k, 1), v = ep_mat_rows(V, g->row[i] + k - 1, 1);
+      const double c = 1 / sqrt((double)k * (double)(k + 1));
+      combine(&v, c, &s, -c * (double)k, &h);
+      ep_mat_axpy(&s, 1, &h);
+    }
+    if (size == g->most) continue;
+    const ep_mat v = ep_mat_rows(V, g->row[i] + size - 1, 1);
+    combine(&v, sqrt(1 / (double)size - 1 / (double)g->most), &s, 0, &s);
+  }
 }
 
 static void add_mean(double *mean, const ep_mat *G) {
@@ -199,8 +220,8 @@ static void add_mean(double *mean, const ep_mat *G) {
 static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_points *points) {
   const ep_precision prec = points->X.prec;
   const ptrdiff_t k = sum->psi.cols, most = 1 + ep_pairs_most_partners(&points->pairs);
-  const ptrdiff_t block = most > ROWS ? most : ROWS;
-  *g = (grouping){.sum = sum};
+  const ptrdiff_t block = most + 1 > ROWS ? most + 1 : ROWS;
+  *g = (grouping){.sum = sum, .most = most};
   sum->prec = prec;
   EP_TRY(new_adding(&g->B, work, &sum->B, prec));
   EP_TRY(new_adding(&g->C, work, &sum->C, prec));
@@ -210,7 +231,8 @@ static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_
   EP_TRY(ep_work_mat(work, &g->G, prec, block, k));
   EP_TRY(ep_work_mat(work, &g->x, prec, block, points->X.cols));
   EP_TRY(ep_work_get(work, &g->point, block, sizeof *g->point));
-  return ep_work_get(work, &g->group, block, sizeof *g->group);
+  EP_TRY(ep_work_get(work, &g->view, block + 1, sizeof *g->view));
+  return ep_work_get(work, &g->row, block + 1, sizeof *g->row);
 }
 
 /* H: features of the views of a block. Spread matrices meet all of them: every rank makes its share. */
@@ -231,18 +253,21 @@ static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
   ep_share mine = {0, p->anchors};
   if (!sum->spread) mine = ep_comm_share(p->anchors);
   const ptrdiff_t end = mine.first + mine.count;
-  for (ptrdiff_t i = mine.first, count, n; i < end; i += count) {
+  ep_mat_axpy(&sum->B, -1 / (double)g.most, &sum->C); /* what was there is whole already */
+  for (ptrdiff_t i = mine.first, count; i < end; i += count) {
     EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
-    count = next_block(&g, &n, p, i, end);
-    const ep_mat H = ep_mat_rows(&g.H, 0, n), G = ep_mat_rows(&g.G, 0, count);
+    count = next_block(&g, p, i, end);
+    const ep_mat H = ep_mat_rows(&g.H, 0, g.view[count]), S = ep_mat_rows(&g.G, 0, count);
+    const ep_mat V = ep_mat_rows(&g.G, count, g.row[count]);
     EP_TRY(view_rows(&H, &g, map, points));
-    add_groups(&G, &H, g.group);
-    add_mean(sum->psi.data, &G);
-    add_gram(&g.B, &H);
-    add_gram(&g.C, &G);
+    turn_groups(&S, &V, &H, &g);
+    add_mean(sum->psi.data, &S);
+    if (V.rows > 0) add_gram(&g.B, &V);
+    add_gram(&g.C, &S);
   }
   flush(&g.B, true);
   flush(&g.C, true);
+  ep_mat_axpy(&sum->B, 1 / (double)g.most, &sum->C);
   return ranks_sum(sum);
 }
 

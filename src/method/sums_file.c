@@ -153,13 +153,9 @@ static ep_status read_nodes(ep_sums *s, ep_npz *file) {
 }
 
 static ep_status read_config(json_t **config, ep_npz *file, const char *name) {
-  char *text;
   EP_CHECK(ep_npz_has(file, "config") && ep_npz_has(file, "sample"), EP_ERR_INPUT,
            "%s: holds no sums; they are made by eigenpair accumulate", name);
-  EP_TRY(ep_npz_get_text(&text, file, "config"));
-  const ep_status st = ep_json_parse(config, text, name);
-  ep_npz_text_free(text);
-  return st;
+  return ep_npz_get_json(config, file, "config");
 }
 
 /* of which precision the map is */
@@ -235,9 +231,16 @@ typedef struct {
   long first; /* the first of its shards */
 } part;
 
+/* shards first .. first + count - 1 of a file */
+typedef struct {
+  long first, count;
+  int file;
+} stretch;
+
 typedef struct {
   long shards;
-  long *owner; /* (shards) number of the file, from 1; 0: none */
+  ptrdiff_t used, room;
+  stretch *all;
 } ledger;
 
 static ep_status peek(json_t **config, const char *path) {
@@ -257,31 +260,51 @@ ep_status ep_sums_peek(ep_setup *setup, const char *path) {
   return st;
 }
 
-static ep_status claim(ledger *l, const part *all, int which, long first, long count) {
-  for (long i = first; i < first + count && i < l->shards; i++) {
-    EP_CHECK(!l->owner[i], EP_ERR_INPUT, "%s has shard %ld/%ld, which is in %s already",
-             all[which].path, i + 1, l->shards, all[l->owner[i] - 1].path);
-    l->owner[i] = which + 1;
+/* room for n more */
+static ep_status ledger_grow(ledger *l, ptrdiff_t n) {
+  if (l->used + n <= l->room) return EP_OK;
+  const ptrdiff_t room = 2 * (l->used + n);
+  stretch *all = ep_alloc(room, sizeof *all);
+  EP_CHECK(all, EP_ERR_NOMEM, "no memory for a list of %td shards", room);
+  if (l->used) memcpy(all, l->all, (size_t)l->used * sizeof *all);
+  ep_release(l->all);
+  l->all = all, l->room = room;
+  return EP_OK;
+}
+
+/* what makes no sense is seen when it is read */
+static ep_status enter(ledger *l, part *all, int which, const json_t *config) {
+  const json_t *sums = json_object_get(config, "sums"), *nodes = json_object_get(sums, "nodes");
+  const json_int_t shards = json_integer_value(json_object_get(sums, "shards"));
+  json_t *one;
+  size_t i;
+  if (which == 0) l->shards = (long)shards;
+  EP_TRY(ledger_grow(l, (ptrdiff_t)json_array_size(nodes)));
+  json_array_foreach(nodes, i, one) {
+    const json_int_t first = json_integer_value(json_object_get(one, "first"));
+    const json_int_t count = json_integer_value(json_object_get(one, "count"));
+    if (first < 0 || count < 1) continue;
+    if (i == 0 || first < all[which].first) all[which].first = (long)first;
+    if (shards == l->shards && first < shards && count <= shards - first)
+      l->all[l->used++] = (stretch){(long)first, (long)count, which};
   }
   return EP_OK;
 }
 
-static ep_status enter(ledger *l, part *all, int which, const json_t *config) {
-  const json_t *sums = json_object_get(config, "sums");
-  const json_int_t shards = json_integer_value(json_object_get(sums, "shards"));
-  json_t *one;
-  size_t i;
-  if (which == 0 && shards > 0 && shards <= 100000000) {
-    l->owner = ep_alloc((ptrdiff_t)shards, sizeof *l->owner);
-    EP_CHECK(l->owner, EP_ERR_NOMEM, "no memory for a list of %ld shards", (long)shards);
-    l->shards = (long)shards;
-  }
-  json_array_foreach(json_object_get(sums, "nodes"), i, one) {
-    const json_int_t first = json_integer_value(json_object_get(one, "first"));
-    const json_int_t count = json_integer_value(json_object_get(one, "count"));
-    if (first < 0 || count < 1) continue; /* seen when it is read */
-    if (i == 0 || first < all[which].first) all[which].first = (long)first;
-    if (l->shards && shards == l->shards) EP_TRY(claim(l, all, which, (long)first, (long)count));
+static int by_shard(const void *a, const void *b) {
+  const stretch *x = a, *y = b;
+  return x->first != y->first ? (x->first < y->first ? -1 : 1) : x->file - y->file;
+}
+
+/* no shard twice */
+static ep_status check_ledger(const ledger *l, const part *all) {
+  if (l->used) qsort(l->all, (size_t)l->used, sizeof *l->all, by_shard);
+  for (ptrdiff_t i = 1; i < l->used; i++) {
+    const stretch *a = &l->all[i - 1], *b = &l->all[i];
+    const bool later = b->file >= a->file;
+    EP_CHECK(b->first >= a->first + a->count, EP_ERR_INPUT,
+             "%s has shard %ld/%ld, which is in %s already", all[later ? b->file : a->file].path,
+             b->first + 1, l->shards, all[later ? a->file : b->file].path);
   }
   return EP_OK;
 }
@@ -303,7 +326,8 @@ static ep_status look(ep_work *work, part **all, const char *const *paths, int c
     st = enter(&l, *all, i, config);
     json_decref(config);
   }
-  ep_release(l.owner);
+  if (!st) st = check_ledger(&l, *all);
+  ep_release(l.all);
   return st;
 }
 

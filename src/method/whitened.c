@@ -11,6 +11,7 @@
 #include "method/choose.h"
 #include "method/methods.h"
 
+#include <eigenpair/augment.h>
 #include <math.h>
 #include <string.h>
 
@@ -236,7 +237,8 @@ static ep_status choose_features(ep_setup *own, ep_model *model, ep_fit_info *in
                              .views = n > 0 ? 1 + partners / n : 1,
                              .prec = points->X.prec,
                              .memory = ep_run_memory_left(&own->run),
-                             .time = own->feature.time};
+                             .time = own->feature.time,
+                             .flips = ep_augment_flips(own->pair.augment, points->shape)};
   char why[EP_DESCRIPTION];
   EP_TRY(ep_features_recipe(own->feature.features, why, &ask));
   EP_CHECK(json_object_set_new(model->config, "features", json_string(own->feature.features)) == 0,

@@ -206,8 +206,9 @@ static ep_status minimise(double *x, ptrdiff_t n, descent *d) {
   return EP_OK;
 }
 
+/* `from`: where the descent starts; NULL: at 0 */
 static ep_status fit_part(ep_mat *W, ep_probe_result *info, ep_work *work, const ep_part *part,
-                          double ridge, const ep_probe_task *t) {
+                          double ridge, const ep_mat *from, const ep_probe_task *t) {
   const ptrdiff_t d = part->rows.X->cols + 1, n = (t->classes * d + 15) / 16 * 16;
   ep_logistic logistic;
   double *x, *g;
@@ -222,22 +223,30 @@ static ep_status fit_part(ep_mat *W, ep_probe_result *info, ep_work *work, const
   (void)ep_logistic_loss(&dW, &logistic, W);
   state.first = sqrt(ep_mat_norm2(&dW));
   info->converged = state.first == 0; /* points that are all the same, classes of one size */
+  if (from) ep_mat_copy(W, from);
   return info->converged ? EP_OK : minimise(x, n, &state);
 }
 
-/* the best penalty on training points that were held out */
+/* The best penalty on training points that were held out. From the largest on, each descent from where the last one ended: small
+ * ones take long from 0. Two in a row that are no better end it. */
 static ep_status choose_ridge(double *ridge, ep_probe_result *info, ep_work *work,
                               const ep_probe_task *t) {
   ep_part fit, judge;
+  ep_mat last;
   double best = -1, score;
+  int worse = 0;
   EP_TRY(ep_penalty_parts(&fit, &judge, work, t));
-  for (int k = 0; k < EP_PENALTIES; k++) {
+  EP_TRY(ep_work_mat(work, &last, EP_DOUBLE, t->classes, fit.rows.X->cols + 1));
+  ep_mat_fill(&last, 0);
+  for (int k = EP_PENALTIES - 1; k >= 0 && worse < 2; k--) {
     ep_work own = {0};
     ep_mat W;
-    ep_status st = fit_part(&W, info, &own, &fit, ep_penalties[k], t);
+    ep_status st = fit_part(&W, info, &own, &fit, ep_penalties[k], &last, t);
     if (!st) st = ep_penalty_score(&score, &own, &judge, &W);
+    if (!st) ep_mat_copy(&last, &W);
     ep_work_free(&own);
     if (st) return st;
+    worse = score > best ? 0 : worse + 1;
     if (score > best) best = score, *ridge = ep_penalties[k];
   }
   return EP_OK;
@@ -246,5 +255,5 @@ static ep_status choose_ridge(double *ridge, ep_probe_result *info, ep_work *wor
 ep_status ep_linear_fit(ep_mat *W, ep_probe_result *info, ep_work *work, const ep_probe_task *t) {
   info->penalty = t->config->ridge;
   if (info->penalty == EP_AUTO) EP_TRY(choose_ridge(&info->penalty, info, work, t));
-  return fit_part(W, info, work, &t->train, info->penalty, t);
+  return fit_part(W, info, work, &t->train, info->penalty, NULL, t);
 }

@@ -102,47 +102,40 @@ static ep_status uniformity(ep_metrics *out, ep_work *work, const ep_rows *E, pt
   return EP_OK;
 }
 
-/* ---- spread and correlation */
+/* ---- ranks, spread and correlation */
 
 static int by_size(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
 }
 
-/* mean |r_jk| over j < k, both alive; r = sum_i z_ij z_ik / n of standardised columns */
-static ep_status correlation(ep_metrics *out, ep_work *work, const ep_rows *E, const double *mean,
-                             const double *sd) {
-  const ptrdiff_t d = E->X->cols, alive = d - out->dead;
-  ep_rows rows = *E;
-  double *scale, sum = 0;
-  ep_mat G;
-  out->correlation = NAN;
-  if (alive < 2) return EP_OK;
-  EP_TRY(ep_work_get(work, &scale, d, sizeof *scale));
-  EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, d, d));
-  for (ptrdiff_t j = 0; j < d; j++) scale[j] = sd[j] > 0 ? 1 / sd[j] : 0;
-  rows.shift = mean, rows.scale = scale;
-  EP_TRY(ep_rows_cross(&G, &rows, &rows));
+/* mean |r_jk| over j < k, both alive; r_jk = cov_jk / (sd_j sd_k) */
+static double correlation(const ep_mat *cov, const double *sd, ptrdiff_t alive) {
+  const ptrdiff_t d = cov->cols;
+  double sum = 0;
   for (ptrdiff_t j = 0; j < d; j++)
-    for (ptrdiff_t k = j + 1; k < d; k++) sum += fabs(*ep_d(&G, j, k)) / (double)E->count;
-  out->correlation = sum / (0.5 * (double)alive * (double)(alive - 1));
-  return EP_OK;
+    for (ptrdiff_t k = j + 1; k < d; k++)
+      if (sd[j] > 0 && sd[k] > 0) sum += fabs(*ep_d(cov, j, k)) / (sd[j] * sd[k]);
+  return alive < 2 ? NAN : sum / (0.5 * (double)alive * (double)(alive - 1));
 }
 
 /* *tightness = sqrt(sum_j sd_j^2 / mean |x|^2) */
 static ep_status spread(ep_metrics *out, double *tightness, ep_work *work, const ep_rows *E) {
   const ptrdiff_t d = E->X->cols;
   double *mean, *sd, variance = 0, square = 0;
+  ep_mat cov;
   EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
   EP_TRY(ep_work_get(work, &sd, d, sizeof *sd));
+  EP_TRY(ep_work_mat(work, &cov, EP_DOUBLE, d, d));
   EP_TRY(ep_rows_moments(mean, sd, E));
+  EP_TRY(ep_rows_ranks(&out->rankme, &out->effective_rank, &cov, E, mean, sd));
   for (ptrdiff_t j = 0; j < d; j++) {
     out->dead += sd[j] == 0;
     variance += sd[j] * sd[j];
     square += mean[j] * mean[j] + sd[j] * sd[j];
   }
   *tightness = square > 0 ? sqrt(variance / square) : 0;
-  EP_TRY(correlation(out, work, E, mean, sd));
+  out->correlation = correlation(&cov, sd, d - out->dead);
   qsort(sd, (size_t)d, sizeof *sd, by_size);
   out->spread_min = sd[0], out->spread_max = sd[d - 1];
   out->spread_median = 0.5 * (sd[(d - 1) / 2] + sd[d / 2]);
@@ -181,8 +174,6 @@ static ep_status metrics(ep_metrics *out, ep_work *work, const ep_rows *E, const
   double tightness;
   EP_TRY(check_values(work, E));
   if (positives) EP_TRY(check_values(work, positives));
-  EP_TRY(ep_rows_rank(&out->rankme, E, false));
-  EP_TRY(ep_rows_rank(&out->effective_rank, E, true));
   EP_TRY(spread(out, &tightness, work, E));
   if (positives) EP_TRY(alignment(&out->alignment, work, E, positives));
   EP_TRY(uniformity(out, work, E, config->uniformity_points, (uint64_t)run->seed));

@@ -1,5 +1,6 @@
 /* The table of probes; what comes before one (classes, parts, scales) and after it (counting). */
 #include "core/mem.h"
+#include "core/vector.h"
 #include "probe/probes.h"
 
 #include <eigenpair/random.h>
@@ -7,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum {
-  MOST_JUDGED = 10000
-}; /* a probe that looks at all pairs looks at no more training points than these */
+/* A probe that looks at all pairs judges as many training points as there are test points, within these. */
+enum { FEWEST_JUDGED = 1000, MOST_JUDGED = 10000 };
 
 typedef struct {
   const char *name;
@@ -73,6 +73,18 @@ static ep_status set_classes(ep_part *part, ep_work *work, const ep_probe_result
 
 /* ---- parts */
 
+static int by_place(const void *a, const void *b) {
+  const ptrdiff_t x = *(const ptrdiff_t *)a, y = *(const ptrdiff_t *)b;
+  return (x > y) - (x < y);
+}
+
+void ep_split(ptrdiff_t *order, ptrdiff_t n, ptrdiff_t first, uint64_t seed, uint32_t what) {
+  ep_random r = ep_random_new(seed, EP_STREAM_PROBE, what);
+  ep_random_permutation(&r, order, n);
+  qsort(order, (size_t)first, sizeof *order, by_place);
+  qsort(order + first, (size_t)(n - first), sizeof *order, by_place);
+}
+
 /* the first points of a permutation are for testing, the others for training */
 static ep_status hold_out(ep_probe_task *t, ep_work *work, const ep_labelled *all) {
   const ep_mat *X = all->X;
@@ -81,8 +93,7 @@ static ep_status hold_out(ep_probe_task *t, ep_work *work, const ep_labelled *al
   EP_CHECK(n >= 3, EP_ERR_INPUT, "%td points cannot be split into training and test points", n);
   test = test < 1 ? 1 : test > n - 2 ? n - 2 : test;
   EP_TRY(ep_work_get(work, &order, n, sizeof *order));
-  ep_random r = ep_random_new((uint64_t)t->run->seed, EP_STREAM_PROBE, 0);
-  ep_random_permutation(&r, order, n);
+  ep_split(order, n, test, (uint64_t)t->run->seed, 0);
   t->test.rows = (ep_rows){.X = X, .count = test, .index = order};
   t->train.rows = (ep_rows){.X = X, .count = n - test, .index = order + test};
   t->train.rows.reader = t->test.rows.reader = all->reader;
@@ -148,7 +159,9 @@ double ep_probe_class_accuracy(const ep_probe_result *r, ptrdiff_t c) {
 
 static ep_status judge(ep_probe_result *out, ep_work *work, const row *probe, ep_probe_task *t) {
   int *found, *own_found;
-  EP_TRY(choose_judged(t, work, probe->classes ? MOST_JUDGED : PTRDIFF_MAX));
+  const ptrdiff_t test = t->test.rows.count;
+  const ptrdiff_t some = test < FEWEST_JUDGED ? FEWEST_JUDGED : ep_least(test, MOST_JUDGED);
+  EP_TRY(choose_judged(t, work, probe->classes ? some : PTRDIFF_MAX));
   EP_TRY(ep_work_get(work, &found, t->test.rows.count, sizeof *found));
   EP_TRY(ep_work_get(work, &own_found, t->judged.rows.count, sizeof *own_found));
   if (probe->weights) {

@@ -50,6 +50,9 @@ ep_status ep_found_gather(int *found, ptrdiff_t count); /* every rank has found 
 /* block (m x Z+1) = rows first .. with a 1 behind them */
 void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first);
 
+/* ---- probe.c: 0 .. n-1 in two parts drawn with the seed, each ascending, so that a file is read from its beginning to its end */
+void ep_split(ptrdiff_t *order, ptrdiff_t n, ptrdiff_t first, uint64_t seed, uint32_t what);
+
 /* ---- ridge.c: penalties chosen on training points, a tenth of them held out */
 enum { EP_PENALTIES = 7 };
 extern const double ep_penalties[EP_PENALTIES];

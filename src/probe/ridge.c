@@ -6,7 +6,6 @@
  * Penalties are chosen on a tenth of the training points, for this probe and for the logistic one. */
 #include "probe/probes.h"
 
-#include <eigenpair/random.h>
 #include <math.h>
 
 const double ep_penalties[EP_PENALTIES] = {1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 1e-1, 1};
@@ -33,8 +32,7 @@ ep_status ep_penalty_parts(ep_part *fit, ep_part *judge, ep_work *work, const ep
   ptrdiff_t *order;
   EP_CHECK(n >= 4, EP_ERR_INPUT, "%td training points are too few to choose a penalty", n);
   EP_TRY(ep_work_get(work, &order, n, sizeof *order));
-  ep_random r = ep_random_new((uint64_t)t->run->seed, EP_STREAM_PROBE, 2);
-  ep_random_permutation(&r, order, n);
+  ep_split(order, n, held, (uint64_t)t->run->seed, 2);
   EP_TRY(take(judge, work, &t->train, order, held));
   return take(fit, work, &t->train, order + held, n - held);
 }

@@ -210,6 +210,22 @@ static ep_status check_table(const char *where, const json_t *t) {
   return EP_OK;
 }
 
+/* a.html#b, in this folder or one below: nothing that runs or leads elsewhere */
+static bool is_beside(const char *link) {
+  const char *end = link + strcspn(link, "#");
+  for (const char *p = link; p < end; p++)
+    if (strchr(":\\?%", *p) || (unsigned char)*p <= ' ' || (*p == '.' && p[1] == '.')) return false;
+  return *link != '/' && end - link > 5 && memcmp(end - 5, ".html", 5) == 0;
+}
+
+static ep_status check_card(const char *where, const json_t *one) {
+  const char *link = text_of(one, "link");
+  const json_t *fig = json_object_get(one, "figure");
+  EP_CHECK(!link || is_beside(link), EP_ERR_INPUT,
+           "%s: '%.100s' is no page beside this one, such as a.html#b", where, link);
+  return fig ? check_figure(within(where, "figure", -1).text, fig) : EP_OK;
+}
+
 static ep_status check_section(const char *where, const json_t *s) {
   size_t i;
   const json_t *one;
@@ -220,6 +236,8 @@ static ep_status check_section(const char *where, const json_t *s) {
       EP_TRY(check_table(within(where, "tables", (ptrdiff_t)i).text, one));
   json_array_foreach(json_object_get(s, "figures"), i, one)
       EP_TRY(check_figure(within(where, "figures", (ptrdiff_t)i).text, one));
+  json_array_foreach(json_object_get(s, "cards"), i, one)
+      EP_TRY(check_card(within(where, "cards", (ptrdiff_t)i).text, one));
   return EP_OK;
 }
 

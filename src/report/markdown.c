@@ -146,7 +146,9 @@ static void put_made_by(FILE *to, const json_t *d) {
   if (*text_of(d, "command")) {
     fputs("Made by ", to);
     ep_markdown_code(to, text_of(d, "command"));
-    fprintf(to, ", eigenpair %s.\n\n", text_of(d, "version"));
+    fputs(", eigenpair ", to);
+    put_text(to, text_of(d, "version"));
+    fputs(".\n\n", to);
   }
   for (int i = 0; i < 2; i++) {
     const json_t *v = json_object_get(d, names[i]);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CURVES = 12, LENGTH = 300, GRID = 33 };
+enum { CURVES = 6, LENGTH = 300, GRID = 33 };
 
 /* ---- convergence */
 
@@ -46,11 +46,11 @@ static ep_status curves(ep_work *work, json_t *figure, const ep_optima *o, const
 ep_status ep_optima_curves(json_t **out, const ep_optima *optima, const ep_layer *layer,
                            const ep_optima_config *config, uint64_t seed) {
   ep_work work = {0};
-  EP_TRY(
-      ep_figure_new(out, "convergence", EP_FIGURE_LINE, "How starts settle",
-                    "How far the weight vector still moves at each iteration, one curve for each "
-                    "optimum and each other end that was found.",
-                    (ep_axis){"iteration", true}, (ep_axis){"|w(t+1) - w(t)|", true}));
+  EP_TRY(ep_figure_new(
+      out, "convergence", EP_FIGURE_LINE, "How starts settle",
+      "How far the weight vector still moves at each iteration, one curve for each of the "
+      "ends with the largest basins.",
+      (ep_axis){"iteration", true}, (ep_axis){"|w(t+1) - w(t)|", true}));
   const ep_status st = curves(&work, *out, optima, layer, config, seed);
   ep_work_free(&work);
   if (st) json_decref(*out), *out = NULL;
@@ -143,7 +143,7 @@ static ep_status name_basins(json_t *figure, const ep_optima *o) {
 /* gap against roughness, one dot an optimum: above the line Theorem 1 says that it is stable */
 static ep_status gaps(json_t *figure, const ep_optima *o) {
   double low = INFINITY, high = 0;
-  for (ptrdiff_t i = 0; i < o->optima && i < CURVES; i++) {
+  for (ptrdiff_t i = 0; i < o->optima; i++) {
     const ep_optimum *p = &o->optimum[i];
     char name[40];
     if (!(p->gap > 0 && p->roughness > 0)) continue;
@@ -197,11 +197,12 @@ static ep_status map(ep_work *work, json_t *figure, const ep_optima *o, const ep
 ep_status ep_optima_map(json_t **out, const ep_optima *optima, const ep_layer *layer,
                         const ep_optima_config *config, uint64_t seed) {
   ep_work work = {0};
-  EP_TRY(ep_figure_new(out, "map", EP_FIGURE_SCATTER, "Which optimum a start reaches",
-                       "Starts on a slice of the sphere through the first three ends, coloured by "
-                       "the end they reach: 0 is a dead start, -1 an end not in the table.",
-                       (ep_axis){"along the first optimum", false},
-                       (ep_axis){"along the second", false}));
+  EP_TRY(ep_figure_new(
+      out, "map", EP_FIGURE_SCATTER, "Which optimum a start reaches",
+      "Starts on a slice of the sphere through the first three ends, coloured by "
+      "the end they reach; dead: the node answers to no point; not settled: or in an "
+      "end that is not in the table.",
+      (ep_axis){"along the first optimum", false}, (ep_axis){"along the second", false}));
   const ep_status st = map(&work, *out, optima, layer, config, seed);
   ep_work_free(&work);
   if (st) json_decref(*out), *out = NULL;

@@ -5,27 +5,35 @@
 
 typedef struct {
   const ep_mat *A, *L;
-  ep_mat T; /* (n, b) */
+  ep_mat a, l; /* the same in single precision, up to factors */
+  ep_mat T;    /* (n, b) */
 } factors;
 
 /* Y = L^{-1} A L'^{-1} X */
 static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
   const factors *f = user;
-  const ep_mat T = ep_mat_view(EP_DOUBLE, X->rows, X->cols, f->T.data);
+  const bool single = X->prec == EP_SINGLE;
+  const ep_mat *A = single ? &f->a : f->A, *L = single ? &f->l : f->L;
+  const ep_mat T = ep_mat_view(X->prec, X->rows, X->cols, f->T.data);
   ep_mat_copy(&T, X);
-  ep_mat_solve_triangular(&T, f->L, EP_T);
-  ep_mat_mul(Y, 1, f->A, EP_N, &T, EP_N, 0);
-  ep_mat_solve_triangular(Y, f->L, EP_N);
+  ep_mat_solve_triangular(&T, L, EP_T);
+  ep_mat_mul(Y, 1, A, EP_N, &T, EP_N, 0);
+  ep_mat_solve_triangular(Y, L, EP_N);
   return ep_run_step("products", 0, 0);
 }
 
-static ep_status by_factors(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_mat *A,
-                            const ep_mat *L, const ep_eigen_config *config, uint64_t seed) {
-  factors f = {A, L, {0}};
-  EP_TRY(ep_mat_new(&f.T, EP_DOUBLE, W->rows, ep_eigen_block(config, W->cols, W->rows)));
-  const ep_status st = ep_eigen_largest(W, lambda, info, apply, &f, config, seed);
-  ep_mat_free(&f.T);
-  return st;
+static ep_status by_factors(ep_work *work, const ep_mat *W, double *lambda, ep_eigen_info *info,
+                            const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
+                            uint64_t seed) {
+  const double n = (double)A->rows, b = (double)ep_eigen_block(config, W->cols, A->rows);
+  const double vectors = 8 * n * b * (2 * (double)config->krylov + 6);
+  factors f = {.A = A, .L = L};
+  EP_TRY(ep_work_mat(work, &f.T, EP_DOUBLE, W->rows, (ptrdiff_t)b));
+  if (8 * n * n + vectors > ep_run_room())
+    return ep_eigen_largest(W, lambda, info, apply, &f, config, seed);
+  EP_TRY(ep_eigen_single(&f.a, work, A));
+  EP_TRY(ep_eigen_single(&f.l, work, L));
+  return ep_eigen_mixed(W, lambda, info, apply, &f, config, seed);
 }
 
 ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
@@ -40,7 +48,10 @@ ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *i
     ep_mat_symmetrise(A);
     EP_TRY(ep_eigen_matrix(W, lambda, info, A, config, seed));
   } else {
-    EP_TRY(by_factors(W, lambda, info, A, L, config, seed));
+    ep_work work = {0};
+    const ep_status st = by_factors(&work, W, lambda, info, A, L, config, seed);
+    ep_work_free(&work);
+    EP_TRY(st);
   }
   ep_mat_solve_triangular(W, L, EP_T);
   ep_eigen_signs(W);

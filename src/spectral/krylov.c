@@ -3,8 +3,12 @@
  *   basis Q = orth [X, AX, A^2 X, ..],  T = Q'AQ = U Theta U',  Ritz pairs (Theta_j, Q u_j)
  *
  * A new block is A times the last one, orthogonalised against all before it, twice; AQ is kept, so residuals cost no
- * further products. A restart keeps the best Ritz vectors, one block of them. */
+ * further products. A restart keeps the best Ritz vectors, one block of them.
+ *
+ * What is there in both precisions is first taken in single, all large products with it; what comes out of that is the start in double,
+ * where one block is enough if the tolerance is what single precision can reach. */
 #include "core/mem.h"
+#include "core/threads.h"
 
 #include <eigenpair/eigen.h>
 #include <eigenpair/random.h>
@@ -15,49 +19,53 @@
 const ep_option ep_eigen_options[] = {EP_EIGEN_OPTIONS(EP_OPT_ROW, ep_eigen_config){0}};
 
 typedef struct {
-  ep_mat Q, AQ; /* (n, most): basis and its image; the first `filled` columns are there */
+  ep_precision prec; /* of the large products: Q, AQ, R, G, B */
+  ep_mat Q, AQ;      /* (n, most): basis and its image; the first `filled` columns are there */
   ptrdiff_t filled, block, wanted;
-  ep_mat T;      /* (most, most) */
+  ep_mat T;      /* (most, most) double */
   double *theta; /* (most) */
-  ep_mat R;      /* (n, block) residuals and new vectors */
+  double *norm;  /* (block) of columns */
+  ep_mat B, AB;  /* (n, block) the block that is worked on: in the end Ritz vectors; its image */
+  ep_mat R;      /* (n, block) residuals */
   ep_mat G;      /* (most, block) coefficients */
+  ep_mat D;      /* (n, block) double: B itself, or a copy to orthonormalise it in */
+  ep_mat L;      /* (block, block) double */
   ep_operator *A;
   void *user;
   ep_eigen_info *info;
 } krylov;
 
-static ep_mat columns(const ep_mat *A, ptrdiff_t first, ptrdiff_t count) {
-  return ep_mat_cols(A, first, count);
-}
-
 static void project_out(krylov *k, const ep_mat *X) {
   if (k->filled == 0) return;
-  const ep_mat Q = columns(&k->Q, 0, k->filled);
-  const ep_mat G = ep_mat_view(EP_DOUBLE, k->filled, X->cols, k->G.data);
+  const ep_mat Q = ep_mat_cols(&k->Q, 0, k->filled);
+  const ep_mat G = ep_mat_view(k->prec, k->filled, X->cols, k->G.data);
   ep_mat_mul(&G, 1, &Q, EP_T, X, EP_N, 0);
   ep_mat_mul(X, -1, &Q, EP_N, &G, EP_N, 1);
 }
 
-static double column_norm(const ep_mat *X, ptrdiff_t j) {
-  double sum = 0;
-  for (ptrdiff_t i = 0; i < X->rows; i++) sum += *ep_d(X, i, j) * *ep_d(X, i, j);
-  return sqrt(sum);
+static void column_norms(double *norm, const ep_mat *X) {
+  for (ptrdiff_t j = 0; j < X->cols; j++) norm[j] = 0;
+  for (ptrdiff_t i = 0; i < X->rows; i++)
+    for (ptrdiff_t j = 0; j < X->cols; j++) norm[j] += ep_get(X, i, j) * ep_get(X, i, j);
+  for (ptrdiff_t j = 0; j < X->cols; j++) norm[j] = sqrt(norm[j]);
 }
 
 /* Columns that vanished in the projection are replaced by random ones, so that QR has something to work with. */
-static bool refill(const ep_mat *X, const double *before, uint64_t seed, uint32_t turn) {
+static bool refill(const ep_mat *X, const double *before, const double *after, uint64_t seed,
+                   uint32_t turn) {
+  const double rounding = X->prec == EP_SINGLE ? 1e-6 : 1e-12;
   bool any = false;
   for (ptrdiff_t j = 0; j < X->cols; j++) {
-    if (column_norm(X, j) > 1e-12 * before[j]) continue;
+    if (after[j] > rounding * before[j]) continue;
     ep_random r = ep_random_new(seed, EP_STREAM_KRYLOV, turn * 65536 + (uint32_t)j);
-    for (ptrdiff_t i = 0; i < X->rows; i++) *ep_d(X, i, j) = ep_random_normal(&r);
+    for (ptrdiff_t i = 0; i < X->rows; i++) ep_set(X, i, j, ep_random_normal(&r));
     any = true;
   }
   return any;
 }
 
-/* X <- Q of X = QR. By Cholesky of X'X, all of it products, where X is far from singular; by QR if not. A second pass
- * brings the first one's error down to rounding. */
+/* X <- Q of X = QR, double. By Cholesky of X'X, all of it products, where X is far from singular; by QR if not. A second
+ * pass brings the first one's error down to rounding. */
 static ep_status orthonormalise(const ep_mat *X, const ep_mat *R) {
   double least = INFINITY, most = 0;
   ep_mat_gram_cols(R, 1, X, 0);
@@ -73,48 +81,49 @@ static ep_status orthonormalise(const ep_mat *X, const ep_mat *R) {
 }
 
 static ep_status orthogonalise(krylov *k, const ep_mat *X, uint64_t seed, uint32_t turn) {
-  ep_work work = {0};
-  double *before = NULL;
-  ep_mat R = {0};
-  ep_status st = ep_work_get(&work, &before, X->cols, sizeof *before);
-  if (!st) st = ep_work_mat(&work, &R, EP_DOUBLE, X->cols, X->cols);
-  for (int pass = 0, passes = 2; !st && pass < passes; pass++) { /* twice is enough */
-    for (ptrdiff_t j = 0; j < X->cols; j++) before[j] = column_norm(X, j);
+  const ep_mat D = ep_mat_view(EP_DOUBLE, X->rows, X->cols, k->D.data),
+               L = ep_mat_view(EP_DOUBLE, X->cols, X->cols, k->L.data);
+  double *const before = k->norm, *const after = k->norm + k->block;
+  for (int pass = 0, passes = 2; pass < passes; pass++) { /* twice is enough */
+    column_norms(before, X);
     project_out(k, X);
-    if (pass < 2 && refill(X, before, seed, turn * 4 + (uint32_t)pass)) {
+    column_norms(after, X);
+    if (pass < 2 && refill(X, before, after, seed, turn * 4 + (uint32_t)pass)) {
       project_out(k, X);
       passes = 3; /* once more after random columns */
     }
-    st = orthonormalise(X, &R);
+    if (D.data != X->data) ep_mat_copy(&D, X);
+    EP_TRY(orthonormalise(&D, &L));
+    if (D.data != X->data) ep_mat_copy(X, &D);
   }
-  ep_work_free(&work);
-  return st;
+  return EP_OK;
 }
 
 /* Q <- [Q, X], AQ <- [AQ, AX] */
 static ep_status append(krylov *k, const ep_mat *X) {
-  const ep_mat q = columns(&k->Q, k->filled, X->cols), aq = columns(&k->AQ, k->filled, X->cols);
-  ep_work work = {0};
-  ep_mat Y = {0};
+  const ep_mat q = ep_mat_cols(&k->Q, k->filled, X->cols),
+               aq = ep_mat_cols(&k->AQ, k->filled, X->cols);
+  const ep_mat Y = ep_mat_view(k->prec, X->rows, X->cols, k->AB.data);
   ep_mat_copy(&q, X);
-  ep_status st = ep_work_mat(&work, &Y, EP_DOUBLE, X->rows, X->cols);
-  if (!st) st = k->A(&Y, X, k->user);
-  if (!st) ep_mat_copy(&aq, &Y);
-  ep_work_free(&work);
+  EP_TRY(k->A(&Y, X, k->user));
+  ep_mat_copy(&aq, &Y);
   k->filled += X->cols;
   k->info->products += X->cols;
-  return st;
+  return EP_OK;
 }
 
 /* theta falling, T <- rows of coefficients of the Ritz vectors */
 static ep_status rayleigh_ritz(krylov *k) {
   const ptrdiff_t m = k->filled;
-  const ep_mat Q = columns(&k->Q, 0, m), AQ = columns(&k->AQ, 0, m);
-  const ep_mat T = ep_mat_view(EP_DOUBLE, m, m, k->T.data);
-  ep_mat_mul(&T, 1, &Q, EP_T, &AQ, EP_N, 0);
-  for (ptrdiff_t i = 0; i < m; i++)
-    for (ptrdiff_t j = 0; j < i; j++)
-      *ep_d(&T, i, j) = *ep_d(&T, j, i) = (*ep_d(&T, i, j) + *ep_d(&T, j, i)) / 2;
+  const ep_mat Q = ep_mat_cols(&k->Q, 0, m), T = ep_mat_view(EP_DOUBLE, m, m, k->T.data);
+  for (ptrdiff_t j = 0, n; j < m; j += n) {
+    n = m - j < k->block ? m - j : k->block;
+    const ep_mat aq = ep_mat_cols(&k->AQ, j, n), t = ep_mat_cols(&T, j, n);
+    const ep_mat G = ep_mat_view(k->prec, m, n, k->G.data);
+    ep_mat_mul(&G, 1, &Q, EP_T, &aq, EP_N, 0);
+    ep_mat_copy(&t, &G);
+  }
+  ep_mat_symmetrise(&T);
   EP_TRY(ep_mat_eig_sym(&T, k->theta));
   for (ptrdiff_t i = 0; i < m / 2; i++) { /* largest first */
     const double swap = k->theta[i];
@@ -132,77 +141,83 @@ static ep_status rayleigh_ritz(krylov *k) {
 /* Out (n x count) = Z u_1.. u_count, Z = Q or AQ */
 static void combine(const ep_mat *out, const krylov *k, const ep_mat *Z) {
   const ep_mat T = ep_mat_view(EP_DOUBLE, out->cols, k->filled, k->T.data),
-               z = columns(Z, 0, k->filled);
-  ep_mat_mul(out, 1, &z, EP_N, &T, EP_T, 0);
+               U = ep_mat_view(k->prec, out->cols, k->filled, k->G.data),
+               z = ep_mat_cols(Z, 0, k->filled);
+  ep_mat_copy(&U, &T);
+  ep_mat_mul(out, 1, &z, EP_N, &U, EP_T, 0);
 }
 
-/* largest |A v_j - theta_j v_j| of the pairs wanted; leaves A v_j - theta_j v_j of a block in R */
-static double residuals(krylov *k, const ep_mat *V) {
+/* R = A v_j - theta_j v_j of a block; the largest of the pairs wanted */
+static double residuals(krylov *k) {
   double worst = 0;
-  combine(&k->R, k, &k->AQ);
-  for (ptrdiff_t j = 0; j < k->block; j++) {
-    for (ptrdiff_t i = 0; i < V->rows; i++) *ep_d(&k->R, i, j) -= k->theta[j] * *ep_d(V, i, j);
-    if (j < k->wanted) worst = fmax(worst, column_norm(&k->R, j));
-  }
+  for (ptrdiff_t i = 0; i < k->R.rows; i++)
+    for (ptrdiff_t j = 0; j < k->block; j++)
+      ep_set(&k->R, i, j, ep_get(&k->AB, i, j) - k->theta[j] * ep_get(&k->B, i, j));
+  column_norms(k->norm, &k->R);
+  for (ptrdiff_t j = 0; j < k->wanted; j++) worst = fmax(worst, k->norm[j]);
   return worst;
 }
 
 /* the basis becomes one block of Ritz vectors and their image */
-static void restart(krylov *k, const ep_mat *V, const ep_mat *AV) {
-  const ep_mat q = columns(&k->Q, 0, k->block), aq = columns(&k->AQ, 0, k->block);
-  ep_mat_copy(&q, V);
-  ep_mat_copy(&aq, AV);
+static void restart(krylov *k) {
+  const ep_mat q = ep_mat_cols(&k->Q, 0, k->block), aq = ep_mat_cols(&k->AQ, 0, k->block);
+  ep_mat_copy(&q, &k->B);
+  ep_mat_copy(&aq, &k->AB);
   k->filled = k->block;
 }
 
-static ep_status iterate(krylov *k, ep_work *work, const ep_mat *V, double *lambda,
-                         const ep_eigen_config *config, uint64_t seed) {
-  ep_mat B, AB;
-  EP_TRY(ep_work_mat(work, &B, EP_DOUBLE, V->rows, k->block));
-  EP_TRY(ep_work_mat(work, &AB, EP_DOUBLE, V->rows, k->block));
-  ep_random_fill_normal(&B, seed, EP_STREAM_KRYLOV, 0);
-  EP_TRY(orthogonalise(k, &B, seed, 1));
-  EP_TRY(append(k, &B));
-  for (long r = 0; r < config->restarts; r++) {
-    k->info->restarts = r;
-    while (k->filled < k->Q.cols) { /* A times the last block, or the residuals after a restart */
-      const ptrdiff_t room = k->Q.cols - k->filled, width = k->block < room ? k->block : room;
-      const ep_mat last = columns(&k->AQ, k->filled - k->block, width),
-                   R = columns(&k->R, 0, width);
-      const ep_mat next = ep_mat_view(EP_DOUBLE, B.rows, width, B.data);
-      ep_mat_copy(&next, r > 0 && k->filled == k->block ? &R : &last);
-      EP_TRY(orthogonalise(k, &next, seed, (uint32_t)(2 + r * 64 + k->filled / k->block)));
-      EP_TRY(append(k, &next));
-    }
-    EP_TRY(rayleigh_ritz(k));
-    combine(&B, k, &k->Q);
-    combine(&AB, k, &k->AQ);
-    k->info->residual = residuals(k, &B);
-    k->info->next = k->block > k->wanted ? k->theta[k->wanted] : NAN;
-    const double scale = fmax(fabs(k->theta[0]), fabs(k->theta[k->filled - 1]));
-    k->info->converged =
-        k->info->residual <= config->eigen_tolerance * scale || k->filled == V->rows;
-    if (k->info->converged) break;
-    restart(k, &B, &AB);
+/* A times the last block, or the residuals after a restart, until the basis is full */
+static ep_status fill_basis(krylov *k, uint64_t seed, long r) {
+  while (k->filled < k->Q.cols) {
+    const ptrdiff_t room = k->Q.cols - k->filled, width = k->block < room ? k->block : room;
+    const ep_mat last = ep_mat_cols(&k->AQ, k->filled - k->block, width),
+                 R = ep_mat_cols(&k->R, 0, width);
+    const ep_mat next = ep_mat_view(k->prec, k->B.rows, width, k->B.data);
+    ep_mat_copy(&next, r > 0 && k->filled == k->block ? &R : &last);
+    EP_TRY(orthogonalise(k, &next, seed, (uint32_t)(2 + r * 64 + k->filled / k->block)));
+    EP_TRY(append(k, &next));
   }
-  const ep_mat best = columns(&B, 0, k->wanted);
-  ep_mat_copy(V, &best);
-  memcpy(lambda, k->theta, (size_t)k->wanted * sizeof *lambda);
   return EP_OK;
 }
 
-static ep_status largest(krylov *k, ep_work *work, const ep_mat *V, double *lambda,
-                         const ep_eigen_config *config, uint64_t seed) {
-  const ptrdiff_t n = V->rows;
-  ptrdiff_t most = k->block * config->krylov;
-  if (most > n) most = n;
-  EP_TRY(ep_work_mat(work, &k->Q, EP_DOUBLE, n, most));
-  EP_TRY(ep_work_mat(work, &k->AQ, EP_DOUBLE, n, most));
+/* From the block in B. `good`: it may be the answer already. Single precision gives up where rounding has the say. */
+static ep_status iterate(krylov *k, bool good, const ep_eigen_config *config, uint64_t seed) {
+  double last = INFINITY;
+  EP_TRY(orthogonalise(k, &k->B, seed, 1));
+  EP_TRY(append(k, &k->B));
+  for (long r = 0; r < config->restarts; r++) {
+    k->info->restarts = r;
+    if (r > 0 || !good) EP_TRY(fill_basis(k, seed, r));
+    EP_TRY(rayleigh_ritz(k));
+    combine(&k->B, k, &k->Q);
+    combine(&k->AB, k, &k->AQ);
+    k->info->residual = residuals(k);
+    k->info->next = k->block > k->wanted ? k->theta[k->wanted] : NAN;
+    const double scale = fmax(fabs(k->theta[0]), fabs(k->theta[k->filled - 1]));
+    k->info->converged =
+        k->info->residual <= config->eigen_tolerance * scale || k->filled == k->B.rows;
+    if (k->info->converged) break;
+    if (k->prec == EP_SINGLE && !(k->info->residual < 0.9 * last)) break;
+    last = k->info->residual;
+    restart(k);
+  }
+  return EP_OK;
+}
+
+static ep_status new_krylov(krylov *k, ep_work *work, ptrdiff_t n, const ep_eigen_config *config) {
+  const ptrdiff_t b = k->block, all = b * config->krylov, most = all < n ? all : n;
+  EP_TRY(ep_work_mat(work, &k->Q, k->prec, n, most));
+  EP_TRY(ep_work_mat(work, &k->AQ, k->prec, n, most));
   EP_TRY(ep_work_mat(work, &k->T, EP_DOUBLE, most, most));
-  EP_TRY(ep_work_mat(work, &k->R, EP_DOUBLE, n, k->block));
-  EP_TRY(ep_work_mat(work, &k->G, EP_DOUBLE, most, k->block));
+  EP_TRY(ep_work_mat(work, &k->B, k->prec, n, b));
+  EP_TRY(ep_work_mat(work, &k->AB, k->prec, n, b));
+  EP_TRY(ep_work_mat(work, &k->R, k->prec, n, b));
+  EP_TRY(ep_work_mat(work, &k->G, k->prec, most, b));
+  EP_TRY(ep_work_mat(work, &k->L, EP_DOUBLE, b, b));
   EP_TRY(ep_work_get(work, &k->theta, most, sizeof *k->theta));
-  return iterate(k, work, V, lambda, config, seed);
+  EP_TRY(ep_work_get(work, &k->norm, 2 * b, sizeof *k->norm));
+  k->D = k->B;
+  return k->prec == EP_DOUBLE ? EP_OK : ep_work_mat(work, &k->D, EP_DOUBLE, n, b);
 }
 
 ptrdiff_t ep_eigen_block(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order) {
@@ -210,25 +225,102 @@ ptrdiff_t ep_eigen_block(const ep_eigen_config *config, ptrdiff_t wanted, ptrdif
   return block < order ? block : order;
 }
 
-ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
-                           void *user, const ep_eigen_config *config, uint64_t seed) {
+static ep_status largest(krylov *k, ep_work *work, const ep_mat *V, double *lambda,
+                         const ep_mat *start, const ep_eigen_config *config, uint64_t seed) {
+  EP_TRY(new_krylov(k, work, V->rows, config));
+  if (start) ep_mat_copy(&k->B, start);
+  else ep_random_fill_normal(&k->B, seed, EP_STREAM_KRYLOV, 0);
+  EP_TRY(iterate(k, start, config, seed));
+  const ep_mat best = ep_mat_cols(&k->B, 0, V->cols);
+  ep_mat_copy(V, &best);
+  if (lambda) memcpy(lambda, k->theta, (size_t)k->wanted * sizeof *lambda);
+  return EP_OK;
+}
+
+static ep_status begin(krylov *k, const ep_mat *V, ep_eigen_info *info, ep_operator *A, void *user,
+                       const ep_eigen_config *config) {
   const ptrdiff_t n = V->rows, wanted = V->cols;
   *info = (ep_eigen_info){.next = NAN};
   EP_CHECK(wanted >= 1 && wanted <= n && V->prec == EP_DOUBLE, EP_ERR_ARG,
            "%td eigenpairs of a problem of order %td", wanted, n);
-  const ptrdiff_t block = ep_eigen_block(config, wanted, n);
-  krylov k = {.block = block, .wanted = wanted, .A = A, .user = user, .info = info};
+  *k = (krylov){EP_DOUBLE, .block = ep_eigen_block(config, wanted, n), .wanted = wanted};
+  k->A = A, k->user = user, k->info = info;
+  return EP_OK;
+}
+
+ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
+                           void *user, const ep_eigen_config *config, uint64_t seed) {
+  krylov k;
   ep_work work = {0};
-  const ep_status st = largest(&k, &work, V, lambda, config, seed);
+  EP_TRY(begin(&k, V, info, A, user, config));
+  const ep_status st = largest(&k, &work, V, lambda, NULL, config, seed);
+  ep_work_free(&work);
+  return st;
+}
+
+/* ---- single precision, then double */
+
+ep_status ep_eigen_single(ep_mat *out, ep_work *work, const ep_mat *A) {
+  const double top = ep_mat_max(A), c = top > 0 ? 1 / top : 1;
+  EP_TRY(ep_work_mat(work, out, EP_SINGLE, A->rows, A->cols));
+#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
+  for (ptrdiff_t i = 0; i < A->rows; i++)
+    for (ptrdiff_t j = 0; j < A->cols; j++) *ep_s(out, i, j) = (float)(c * *ep_d(A, i, j));
+  return EP_OK;
+}
+
+/* V (n x block): about the answer */
+static ep_status in_single(const ep_mat *V, krylov k, const ep_eigen_config *config,
+                           uint64_t seed) {
+  ep_eigen_config own = *config;
+  ep_work work = {0};
+  own.eigen_tolerance = fmax(0.8 * own.eigen_tolerance, 2e-6);
+  k.prec = EP_SINGLE;
+  const ep_status st = largest(&k, &work, V, NULL, NULL, &own, seed);
+  ep_work_free(&work);
+  return st;
+}
+
+static ep_status mixed(ep_work *work, const ep_mat *V, double *lambda, krylov *k,
+                       const ep_eigen_config *config, uint64_t seed) {
+  ep_mat start;
+  EP_TRY(ep_work_mat(work, &start, EP_DOUBLE, V->rows, k->block));
+  const ep_status st = in_single(&start, *k, config, seed);
+  if (st && st != EP_ERR_NUMERIC) return st; /* numbers out of its range: double has to do it */
+  const long before = k->info->restarts;
+  EP_TRY(largest(k, work, V, lambda, st ? NULL : &start, config, seed));
+  k->info->restarts += before;
+  return EP_OK;
+}
+
+ep_status ep_eigen_mixed(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
+                         void *user, const ep_eigen_config *config, uint64_t seed) {
+  krylov k;
+  ep_work work = {0};
+  EP_TRY(begin(&k, V, info, A, user, config));
+  const ep_status st = mixed(&work, V, lambda, &k, config, seed);
   ep_work_free(&work);
   return st;
 }
 
 /* ---- a matrix */
 
+typedef struct {
+  const ep_mat *A;
+  ep_mat a; /* A / max |A|, single */
+} two_matrices;
+
 static ep_status apply_matrix(const ep_mat *Y, const ep_mat *X, void *user) {
-  ep_mat_mul(Y, 1, user, EP_N, X, EP_N, 0);
+  const two_matrices *m = user;
+  ep_mat_mul(Y, 1, X->prec == EP_SINGLE ? &m->a : m->A, EP_N, X, EP_N, 0);
   return ep_run_step("products", 0, 0);
+}
+
+static ep_status by_products(ep_work *work, const ep_mat *V, double *lambda, ep_eigen_info *info,
+                             const ep_mat *A, const ep_eigen_config *config, uint64_t seed) {
+  two_matrices m = {.A = A};
+  EP_TRY(ep_eigen_single(&m.a, work, A));
+  return ep_eigen_mixed(V, lambda, info, apply_matrix, &m, config, seed);
 }
 
 /* the whole decomposition, largest first */
@@ -250,20 +342,21 @@ static ep_status dense(ep_work *work, const ep_mat *V, double *lambda, ep_eigen_
   ep_mat_mul(&R, 1, A, EP_N, V, EP_N, 0);
   for (ptrdiff_t j = 0; j < k; j++) {
     for (ptrdiff_t i = 0; i < n; i++) *ep_d(&R, i, j) -= lambda[j] * *ep_d(V, i, j);
-    info->residual = fmax(info->residual, column_norm(&R, j));
   }
+  column_norms(all, &R);
+  for (ptrdiff_t j = 0; j < k; j++) info->residual = fmax(info->residual, all[j]);
   return EP_OK;
 }
 
 ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
                           const ep_eigen_config *config, uint64_t seed) {
   enum { SMALL = 400 };
-  if (A->rows > SMALL && A->rows > 4 * ep_eigen_block(config, V->cols, A->rows))
-    return ep_eigen_largest(V, lambda, info, apply_matrix, (void *)A, config, seed);
   EP_CHECK(V->cols >= 1 && V->cols <= A->rows, EP_ERR_ARG,
            "%td eigenpairs of a problem of order %td", V->cols, A->rows);
   ep_work work = {0};
-  const ep_status st = dense(&work, V, lambda, info, A);
+  const bool few = A->rows > SMALL && A->rows > 4 * ep_eigen_block(config, V->cols, A->rows);
+  const ep_status st =
+      few ? by_products(&work, V, lambda, info, A, config, seed) : dense(&work, V, lambda, info, A);
   ep_work_free(&work);
   return st;
 }

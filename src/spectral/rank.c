@@ -2,6 +2,7 @@
 
 #include <eigenpair/subspace.h>
 #include <math.h>
+#include <stdbool.h>
 
 /* exp of the entropy of p_k = sigma_k^power / sum; 0 if all are 0 */
 static double entropy_rank(const double *sigma, ptrdiff_t count, double power) {
@@ -15,8 +16,9 @@ static double entropy_rank(const double *sigma, ptrdiff_t count, double power) {
   return exp(entropy);
 }
 
-static ep_status rank_of(double *rank, ep_work *work, ep_rows rows, bool centred) {
-  const ptrdiff_t d = rows.X->cols, count = rows.count < d ? rows.count : d;
+static ep_status rank_of(double *rank, ep_work *work, const ep_mat *F, bool centred) {
+  const ptrdiff_t d = F->cols, count = F->rows < d ? F->rows : d;
+  ep_rows rows = ep_rows_all(F);
   double *sigma;
   EP_TRY(ep_work_get(work, &sigma, count, sizeof *sigma));
   if (centred) EP_TRY(ep_rows_centre(&rows, work));
@@ -25,19 +27,47 @@ static ep_status rank_of(double *rank, ep_work *work, ep_rows rows, bool centred
   return EP_OK;
 }
 
-ep_status ep_rows_rank(double *rank, const ep_rows *rows, bool covariance) {
+static ep_status rank_alone(double *rank, const ep_mat *F, bool centred) {
   ep_work work = {0};
-  const ep_status st = rank_of(rank, &work, *rows, covariance);
+  const ep_status st = rank_of(rank, &work, F, centred);
   ep_work_free(&work);
   return st;
 }
 
-ep_status ep_rankme(double *rank, const ep_mat *F) {
-  const ep_rows rows = ep_rows_all(F);
-  return ep_rows_rank(rank, &rows, false);
+ep_status ep_rankme(double *rank, const ep_mat *F) { return rank_alone(rank, F, false); }
+ep_status ep_effective_rank(double *rank, const ep_mat *F) { return rank_alone(rank, F, true); }
+
+/* ---- both at once */
+
+/* sum x x' = F'F + n m m' with F of the rows less their mean m: one row below F more, and nothing cancels */
+static ep_status both(double *rankme, double *effective, ep_work *work, const ep_mat *covariance,
+                      ep_rows rows, const double *mean, const double *sd) {
+  const ptrdiff_t d = rows.X->cols;
+  const double n = (double)rows.count;
+  double *keep, *sigma;
+  ep_mat F, all;
+  EP_TRY(ep_work_get(work, &keep, d, sizeof *keep));
+  EP_TRY(ep_work_get(work, &sigma, d, sizeof *sigma));
+  for (ptrdiff_t j = 0; j < d; j++) keep[j] = sd[j] > 0;
+  rows.shift = mean, rows.scale = keep;
+  EP_TRY(ep_rows_factor(&F, work, &rows));
+  ep_mat_gram_cols(covariance, 1 / n, &F, 0);
+  ep_mat_mirror(covariance);
+  EP_TRY(ep_work_mat(work, &all, EP_DOUBLE, F.rows + 1, d));
+  const ep_mat top = ep_mat_rows(&all, 0, F.rows);
+  ep_mat_copy(&top, &F);
+  for (ptrdiff_t j = 0; j < d; j++) *ep_d(&all, F.rows, j) = sqrt(n) * mean[j];
+  EP_TRY(ep_mat_svd(NULL, sigma, NULL, &F));
+  *effective = entropy_rank(sigma, F.rows < d ? F.rows : d, 2);
+  EP_TRY(ep_mat_svd(NULL, sigma, NULL, &all));
+  *rankme = entropy_rank(sigma, all.rows < d ? all.rows : d, 1);
+  return EP_OK;
 }
 
-ep_status ep_effective_rank(double *rank, const ep_mat *F) {
-  const ep_rows rows = ep_rows_all(F);
-  return ep_rows_rank(rank, &rows, true);
+ep_status ep_rows_ranks(double *rankme, double *effective, const ep_mat *covariance,
+                        const ep_rows *rows, const double *mean, const double *sd) {
+  ep_work work = {0};
+  const ep_status st = both(rankme, effective, &work, covariance, *rows, mean, sd);
+  ep_work_free(&work);
+  return st;
 }

@@ -1,5 +1,7 @@
 #include "spectral/rows.h"
 
+#include <eigenpair/run.h>
+
 #include <float.h>
 #include <math.h>
 #include <stdio.h>
@@ -68,7 +70,7 @@ static void add_up(double *a, double *b, double *top, const double *c, const ep_
       const double d = x[j] - c[j];
       a[j] += d;
       b[j] += d * d;
-      top[j] = fmax(top[j], fabs(x[j]));
+      top[j] = fabs(x[j]) > top[j] ? fabs(x[j]) : top[j];
     }
   }
 }
@@ -161,30 +163,55 @@ ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B) {
 
 /* ---- singular values */
 
-/* R of the rows so far, and a block below it -> R of both; in the end R has the singular values of the whole */
-static ep_status singular(ep_work *work, double *sigma, const ep_rows *rows) {
-  const ptrdiff_t d = rows->X->cols, n = rows->count;
-  const ptrdiff_t step = 2 * d > EP_ROWS_BLOCK ? 2 * d : EP_ROWS_BLOCK, most = n < step ? n : step;
-  const bool whole = n <= step;
-  ep_mat A;
-  EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, (whole ? 0 : d) + most, d));
-  if (whole) {
-    ep_rows_get(&A, rows, 0);
-    return ep_mat_svd(NULL, sigma, NULL, &A);
+/* A (d x m) = rows first .. first + m - 1, one a column */
+static void get_columns(const ep_mat *A, const ep_mat *block, const ep_rows *rows,
+                        ptrdiff_t first) {
+  for (ptrdiff_t k = 0; k < A->cols; k += EP_ROWS_BLOCK) {
+    const ptrdiff_t m = A->cols - k < EP_ROWS_BLOCK ? A->cols - k : EP_ROWS_BLOCK;
+    const ep_mat part = ep_mat_rows(block, 0, m);
+    ep_rows_get(&part, rows, first + k);
+    for (ptrdiff_t j = 0; j < A->rows; j++)
+      for (ptrdiff_t i = 0; i < m; i++) *ep_d(A, j, k + i) = *ep_d(&part, i, j);
   }
+}
+
+/* L of the rows so far, and a block of rows beside it, as columns -> L of both */
+static ep_status triangle(ep_work *work, const ep_mat *R, const ep_rows *rows, ptrdiff_t step) {
+  const ptrdiff_t d = rows->X->cols, n = rows->count;
+  ep_mat A, block;
+  EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, d, d + step));
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, d));
   for (ptrdiff_t i = 0; i < n; i += step) {
     const ptrdiff_t m = n - i < step ? n - i : step;
-    const ep_mat below = ep_mat_rows(&A, d, m), both = ep_mat_rows(&A, 0, d + m);
-    ep_rows_get(&below, rows, i);
+    const ep_mat beside = ep_mat_cols(&A, d, m), both = ep_mat_cols(&A, 0, d + m);
+    EP_TRY(ep_run_step("ranks", (double)i, (double)n));
+    get_columns(&beside, &block, rows, i);
     EP_TRY(ep_mat_triangle(&both));
   }
-  const ep_mat R = ep_mat_rows(&A, 0, d);
-  return ep_mat_svd(NULL, sigma, NULL, &R);
+  for (ptrdiff_t i = 0; i < d; i++)
+    for (ptrdiff_t j = 0; j < d; j++) *ep_d(R, i, j) = *ep_d(&A, j, i);
+  return EP_OK;
+}
+
+ep_status ep_rows_factor(ep_mat *F, ep_work *work, const ep_rows *rows) {
+  const ptrdiff_t d = rows->X->cols, n = rows->count;
+  const ptrdiff_t step = 2 * d > EP_ROWS_BLOCK ? 2 * d : EP_ROWS_BLOCK;
+  EP_TRY(ep_work_mat(work, F, EP_DOUBLE, n <= step ? n : d, d));
+  if (n <= step) {
+    ep_rows_get(F, rows, 0);
+    return EP_OK;
+  }
+  ep_work own = {0};
+  const ep_status st = triangle(&own, F, rows, step);
+  ep_work_free(&own);
+  return st;
 }
 
 ep_status ep_rows_singular(double *sigma, const ep_rows *rows) {
   ep_work work = {0};
-  const ep_status st = singular(&work, sigma, rows);
+  ep_mat F;
+  ep_status st = ep_rows_factor(&F, &work, rows);
+  if (!st) st = ep_mat_svd(NULL, sigma, NULL, &F);
   ep_work_free(&work);
   return st;
 }

@@ -2,7 +2,6 @@
 /* Rows of a tall matrix of any precision, a block at a time in double: what statistics and probes read. */
 #include <eigenpair/matrix.h>
 #include <eigenpair/reader.h>
-#include <stdbool.h>
 
 /* Row i is (x_r - shift) * scale with r = index[i]. index NULL: r = i; shift and scale NULL: x_r as it is. reader NULL: X is in
  * memory. */
@@ -30,9 +29,14 @@ ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X);
 ep_status ep_rows_centre(ep_rows *rows, ep_work *work); /* the same of rows as they are */
 double ep_rows_max(const ep_rows *rows,
                    const ep_mat *block); /* max |x|; block is scratch; NaN is kept */
-/* exp of the entropy of the singular values (RankMe), or of the eigenvalues of the covariance (effective rank) */
-ep_status ep_rows_rank(double *rank, const ep_rows *rows, bool covariance);
+/* RankMe and effective rank (eigenpair/subspace.h) and the covariance (d x d, divisor count), from what ep_rows_moments found:
+ * the rows are read once. */
+ep_status ep_rows_ranks(double *rankme, double *effective, const ep_mat *covariance,
+                        const ep_rows *rows, const double *mean, const double *sd);
 /* G (k x l, double) = sum_i a_i b_i' */
 ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B);
+/* F with F'F = sum_i x_i x_i', work's: the rows themselves where they are few, else a triangle by orthogonal transformations,
+ * so that singular values are those of the rows. */
+ep_status ep_rows_factor(ep_mat *F, ep_work *work, const ep_rows *rows);
 /* Singular values of the matrix of all rows, falling; min(count, cols) of them. Its memory does not grow with count. */
 ep_status ep_rows_singular(double *sigma, const ep_rows *rows);

@@ -40,10 +40,9 @@ static ep_status check_method(void *user, const char *word) {
   return ep_options_name(&which, NULL, "--methods", word, ep_method_name);
 }
 
-enum { MOST_WIDTHS = 32 };
 typedef struct {
   int count;
-  long width[MOST_WIDTHS];
+  long width[EP_MOST_WIDTHS];
 } width_list;
 
 static ep_status add_width(void *user, const char *word) {
@@ -52,7 +51,7 @@ static ep_status add_width(void *user, const char *word) {
   const long width = strtol(word, &end, 10);
   EP_CHECK(*word && !*end && width >= 1 && width <= 10000000, EP_ERR_ARG,
            "--widths: '%s' is no width; write such as 100,1000,10000", word);
-  EP_CHECK(w->count < MOST_WIDTHS, EP_ERR_ARG, "--widths names more than %d", MOST_WIDTHS);
+  EP_CHECK(w->count < EP_MOST_WIDTHS, EP_ERR_ARG, "--widths names more than %d", EP_MOST_WIDTHS);
   EP_CHECK(w->count == 0 || width > w->width[w->count - 1], EP_ERR_ARG,
            "--widths must grow: %ld comes after %ld", width, w->width[w->count - 1]);
   w->width[w->count++] = width;
@@ -236,7 +235,8 @@ static ep_status add_job(json_t *jobs, json_t *job) {
 static void to_white(const ep_mat *X) {
   for (ptrdiff_t i = 0; i < X->rows; i++) {
     double most = 0;
-    for (ptrdiff_t j = 0; j < X->cols; j++) most = fmax(most, ep_get(X, i, j));
+    for (ptrdiff_t j = 0; j < X->cols; j++) /* no fmax: gcc 12 for arm64 stumbles over it */
+      if (ep_get(X, i, j) > most) most = ep_get(X, i, j);
     for (ptrdiff_t j = 0; most > 0 && j < X->cols; j++) ep_set(X, i, j, ep_get(X, i, j) / most);
   }
 }
@@ -289,7 +289,7 @@ static ep_status one_job(comparison *c, long width, long seed) {
 
 static ep_status all_jobs(comparison *c) {
   const long runs = c->config->runs;
-  int first[MOST_WIDTHS]; /* fit of a width, in the plan of a seed */
+  int first[EP_MOST_WIDTHS]; /* fit of a width, in the plan of a seed */
   for (int w = 0; w < c->widths.count; w++) {
     first[w] = c->progress.planned;
     ep_compare_plan(&c->progress, c->config, c->widths.width[w], w == c->widths.count - 1);
@@ -376,8 +376,8 @@ static const char *scored_on(const comparison *c) {
   return c->base.data.data[0] && !c->config->test[0] ? "new views of the data" : "held-out pairs";
 }
 
-static ep_status compare(json_t *result, comparison *c, const char *folder) {
-  json_t *config;
+static ep_status compare(ep_compared *out, comparison *c, const char *folder) {
+  json_t *config, *result = out->result;
   c->first = c->base.run.seed;
   EP_TRY(words(c->config->methods, check_method, NULL));
   EP_TRY(words(c->config->widths, add_width, &c->widths));
@@ -393,27 +393,36 @@ static ep_status compare(json_t *result, comparison *c, const char *folder) {
   EP_TRY(open_log(c, folder));
   c->jobs = json_array();
   EP_TRY(ep_json_put(result, "jobs", c->jobs));
-  EP_TRY(ep_json_put(result, "scored_on", json_string(scored_on(c))));
+  out->scored_on = scored_on(c);
+  EP_TRY(ep_json_put(result, "scored_on", json_string(out->scored_on)));
   EP_TRY(all_jobs(c));
   EP_TRY(ep_json_put(result, "version", json_string(ep_version())));
   c->base.run.seed = c->first;
-  return ep_compare_summary(result, c->config, &c->base);
+  EP_TRY(ep_comparison_read(&out->table, &out->work, c->jobs, c->config->tolerance));
+  EP_TRY(ep_verdict_reach(&out->verdict, &out->work, &out->table, c->config, &c->base));
+  return ep_compare_summary(result, &out->table, &out->verdict);
 }
 
-ep_status ep_compare(json_t **result, const ep_compare_config *config, const ep_setup *base,
+void ep_compared_free(ep_compared *c) {
+  json_decref(c->result);
+  ep_work_free(&c->work);
+  *c = (ep_compared){0};
+}
+
+ep_status ep_compare(ep_compared *out, const ep_compare_config *config, const ep_setup *base,
                      const char *folder) {
   comparison *c = ep_alloc(1, sizeof *c);
-  *result = json_object();
-  EP_CHECK(c && *result, EP_ERR_NOMEM, "no memory for a comparison");
+  *out = (ep_compared){.result = json_object()};
+  EP_CHECK(c && out->result, EP_ERR_NOMEM, "no memory for a comparison");
   c->config = config;
   c->base = *base;
-  ep_status st = compare(*result, c, folder);
+  ep_status st = compare(out, c, folder);
   if (st == EP_ERR_INTERRUPTED)
     st = EP_FAIL(st, "interrupted; finished jobs are in %s: the same command goes on from there",
                  c->folder);
   drop_data(c);
   if (c->progress.log) fclose(c->progress.log);
   ep_release(c);
-  if (st) json_decref(*result), *result = NULL;
+  if (st) ep_compared_free(out);
   return st;
 }

@@ -21,7 +21,7 @@ static const char *step_name(const step *s) {
   return s->analytic ? "kernel, analytic" : s->method->name;
 }
 
-/* every method named, in the order of the table; after the largest width those without one, and whitened in any case */
+/* every method named, in the order of the table; after the largest width those without one, and those that are always there */
 static int steps_of(step list[MOST_FITS], const ep_compare_config *config, bool last) {
   int n = 0;
   for (int free = 0; free <= (last ? 1 : 0); free++)
@@ -31,8 +31,9 @@ static int steps_of(step list[MOST_FITS], const ep_compare_config *config, bool 
       list[n++] = (step){m, false, free == 1};
       if (m->both_kernels) list[n++] = (step){m, true, false};
     }
-  if (last && !ep_compare_has(config, "whitened"))
-    list[n++] = (step){ep_method_find("whitened"), false, true};
+  for (int i = 0; last && ep_method_at(i) && n < MOST_FITS; i++)
+    if (ep_method_at(i)->always && !ep_compare_has(config, ep_method_at(i)->name))
+      list[n++] = (step){ep_method_at(i), false, true};
   return n;
 }
 
@@ -53,6 +54,7 @@ typedef struct {
   ep_fitted result;
   ep_model *model;
   ep_fit_info info;
+  bool analytic;
 } fit;
 
 typedef struct {
@@ -80,7 +82,7 @@ static void set(stage *s, const ep_method_row *method) {
   s->setup->files.out[0] = '\0'; /* no files */
 }
 
-/* whitened that nobody named: patches of images, else a network no wider than need be */
+/* a method that nobody named: patches of images, else a network no wider than need be */
 static void set_unasked(stage *s) {
   enum { WIDE_ENOUGH = 1000 };
   if (s->job->points->shape.height > 0 && ep_features_are_network(&s->job->base->feature))
@@ -92,8 +94,7 @@ static void set_step(stage *s, const step *one) {
   set(s, one->method);
   if (one->analytic) strcpy(s->setup->fit.kernel, "analytic");
   if (one->free && !one->method->no_width) set_unasked(s);
-  if (strcmp(one->method->name, "gd") == 0) strcpy(s->setup->fit.track, "ntk");
-  if (strcmp(one->method->name, "grassmann") == 0) strcpy(s->setup->fit.track, "c,weights");
+  if (one->method->track) strcpy(s->setup->fit.track, one->method->track);
 }
 
 /* the weights that every method starts from */
@@ -202,6 +203,7 @@ static ep_status run_fit(stage *s, fit *f, const step *one) {
   json_t *entry = json_object();
   f->result = (ep_fitted){.name = step_name(one), .method = one->method, .entry = entry};
   EP_TRY(ep_json_put(one->free ? s->free_methods : s->methods, f->result.name, entry));
+  f->analytic = one->analytic;
   set_step(s, one);
   ep_memory_peak_reset();
   EP_TRY(fit_step(s, f, one));
@@ -229,6 +231,17 @@ static ep_status run_step(stage *s, const step *one) {
 static fit *find(stage *s, const char *name) {
   for (int i = 0; name && i < s->count; i++)
     if (strcmp(s->fit[i].result.name, name) == 0 && !diverged(&s->fit[i])) return &s->fit[i];
+  return NULL;
+}
+
+/* the fit of a theory: its training, diverged or not, or what stands for it, which ended well; NULL: there is none */
+static fit *of_theory(stage *s, ep_theory theory, bool training, bool analytic) {
+  for (int i = 0; i < s->count; i++) {
+    const ep_method_row *m = s->fit[i].result.method;
+    if (m->theory == theory && !m->stands_for == training && s->fit[i].analytic == analytic &&
+        (training || !diverged(&s->fit[i])))
+      return &s->fit[i];
+  }
   return NULL;
 }
 
@@ -345,15 +358,15 @@ static ep_status kernel_size(double *size, const stage *s) {
 }
 
 static ep_status kernel_differences(stage *s, const fit *gd) {
-  static const char *const names[][2] = {{"kernel", "kernel_difference"},
-                                         {"kernel, analytic", "analytic_difference"}};
+  static const char *const names[] = {"kernel_difference", "analytic_difference"};
+  const fit *const frozen[] = {of_theory(s, EP_THEORY_KERNEL, false, false),
+                               of_theory(s, EP_THEORY_KERNEL, false, true)};
   ep_mat F = {0}, E = {0};
-  ep_status st = find(s, "kernel") ? embed_points(&F, s, gd->model) : EP_OK;
+  ep_status st = frozen[0] ? embed_points(&F, s, gd->model) : EP_OK;
   for (int k = 0; !st && F.data && k < 2; k++) {
-    const fit *f = find(s, names[k][0]);
-    if (!f) continue;
-    st = embed_points(&E, s, f->model);
-    if (!st) st = point_differences(s->out, names[k][1], &E, &F);
+    if (!frozen[k]) continue;
+    st = embed_points(&E, s, frozen[k]->model);
+    if (!st) st = point_differences(s->out, names[k], &E, &F);
     ep_mat_free(&E);
     E = (ep_mat){0};
   }
@@ -362,10 +375,8 @@ static ep_status kernel_differences(stage *s, const fit *gd) {
 }
 
 static ep_status kernel_part(stage *s) {
-  const fit *gd = NULL;
+  const fit *gd = of_theory(s, EP_THEORY_KERNEL, true, false);
   double size = NAN;
-  for (int i = 0; i < s->count; i++)
-    if (strcmp(s->fit[i].result.name, "gd") == 0) gd = &s->fit[i];
   if (!gd) return EP_OK;
   const ep_history *h = &gd->info.history;
   set(s, gd->result.method);
@@ -446,12 +457,13 @@ static ep_status last_pca(stage *s, const fit *trained, fit *first) {
 }
 
 static ep_status pca_part(stage *s) {
-  fit *first = find(s, "pca"), *infinite = find(s, "infinite"), *trained = NULL;
+  fit *first = of_theory(s, EP_THEORY_PCA, false, false);
+  const fit *trained = of_theory(s, EP_THEORY_PCA, true, false);
   double size = 1;
   if (first) EP_TRY(spectrum(s->out, &first->info));
-  if (infinite) EP_TRY(spectrum(s->free, &infinite->info));
   for (int i = 0; i < s->count; i++)
-    if (strcmp(s->fit[i].result.name, "grassmann") == 0) trained = &s->fit[i];
+    if (s->fit[i].result.method->no_width && !diverged(&s->fit[i]))
+      EP_TRY(spectrum(s->free, &s->fit[i].info));
   if (!trained) return EP_OK;
   const ep_history *h = &trained->info.history;
   if (first) EP_TRY(ep_covariance_size(&size, first->model, s->job->points));

@@ -1,4 +1,4 @@
-/* Jobs, which are files, and the typed rows that everything else works on: read once, here. */
+/* Jobs, which are files, and the typed rows that everything else works on: read once, here and in compare_curves.c. */
 #include "study/compare.h"
 
 #include <math.h>
@@ -75,7 +75,41 @@ static ep_status read_drift(ep_drift_row *d, int which, ep_work *work, const ep_
   return EP_OK;
 }
 
+bool ep_drift_measured(const ep_drift_row *d, const ep_comparison *m) {
+  for (int i = 0; i < m->widths * m->seeds; i++)
+    if (isfinite(d->value[i])) return true;
+  return false;
+}
+
+ep_finding ep_drift_at(const ep_drift_row *d, const ep_comparison *m, int width) {
+  return ep_small(d->value + width * m->seeds, m->seeds, m->tolerance);
+}
+
+double ep_drift_width_needed(const ep_drift_row *d, double tolerance) {
+  return d->law.exponent < 0 ? ep_power_law_meets(&d->law, tolerance) : NAN;
+}
+
 /* ---- rows */
+
+bool ep_row_is_first(const ep_comparison *m, int i) {
+  for (int k = 0; k < i; k++)
+    if (strcmp(m->row[k].name, m->row[i].name) == 0) return false;
+  return true;
+}
+
+bool ep_row_is_best(const ep_comparison *m, int i) {
+  return i == 0 && isfinite(ep_spread_score(&m->row[0], m->by).mean);
+}
+
+double ep_row_loss_gap(const ep_comparison *m, const ep_row *row) {
+  const size_t loss = offsetof(ep_trial, loss);
+  if (!row->method || !row->method->stands_for) return NAN;
+  for (int i = 0; i < m->rows; i++)
+    if (m->row[i].width == row->width && m->row[i].method &&
+        strcmp(m->row[i].name, row->method->stands_for) == 0)
+      return ep_spread_of(row, loss).mean - ep_spread_of(&m->row[i], loss).mean;
+  return NAN;
+}
 
 static bool no_width(const json_t *job) { return json_is_null(json_object_get(job, "width")); }
 
@@ -130,20 +164,32 @@ static ep_score score_of(const ep_comparison *m) {
   return EP_BY_RECALL;
 }
 
-/* the largest principal angles between the trained W and the two PCAs, mean over seeds */
-static void read_angles(ep_comparison *m, const json_t *const *job) {
-  static const char *const names[] = {"angles_trained_first", "angles_trained_last"};
-  double *const to[] = {&m->angle_first, &m->angle_last};
-  for (int k = 0; k < 2; k++) {
-    double sum = 0;
-    int count = 0;
-    for (int s = 0; s < m->seeds; s++) {
-      const json_t *a = json_object_get(job[(m->widths - 1) * m->seeds + s], names[k]);
-      const size_t n = json_array_size(a);
-      if (n > 0) sum += json_number_value(json_array_get(a, n - 1)), count++;
-    }
-    *to[k] = count > 0 ? sum / count : NAN;
+/* the largest principal angles between the trained W and the two PCAs at the largest width, mean over seeds */
+static double last_angle(const ep_comparison *m, ep_angles which) {
+  double sum = 0;
+  int count = 0;
+  for (int i = 0; i < m->jobs; i++) {
+    const ep_curve *a = &m->job[i].angles[which];
+    if (m->job[i].width == (long)m->width[m->widths - 1] && a->count > 0)
+      sum += a->y[a->count - 1], count++;
   }
+  return count > 0 ? sum / count : NAN;
+}
+
+static ep_status read_curves(ep_comparison *m, ep_work *work, const json_t *jobs) {
+  size_t i;
+  json_t *job;
+  const json_t *first = json_object_get(json_array_get(jobs, 0), "seed");
+  EP_TRY(ep_work_get(work, &m->job, (ptrdiff_t)json_array_size(jobs), sizeof *m->job));
+  json_array_foreach(jobs, i, job) {
+    ep_job_curves *c = &m->job[m->jobs++];
+    EP_TRY(ep_curves_read(c, work, job));
+    c->width = no_width(job) ? 0 : (long)number_of(job, "width");
+    c->first = json_equal(json_object_get(job, "seed"), first);
+  }
+  m->angle_first = last_angle(m, EP_ANGLES_TRAINED_FIRST);
+  m->angle_last = last_angle(m, EP_ANGLES_TRAINED_LAST);
+  return EP_OK;
 }
 
 ep_status ep_comparison_read(ep_comparison *m, ep_work *work, const json_t *jobs,
@@ -156,7 +202,7 @@ ep_status ep_comparison_read(ep_comparison *m, ep_work *work, const json_t *jobs
   *m = (ep_comparison){.tolerance = tolerance, .tests = NAN};
   EP_TRY(ep_work_get(work, &seed, MOST_SEEDS, sizeof *seed));
   json_array_foreach(jobs, i, job) {
-    if (!no_width(job)) add_once(m->width, &m->widths, 64, number_of(job, "width"));
+    if (!no_width(job)) add_once(m->width, &m->widths, EP_MOST_WIDTHS, number_of(job, "width"));
     if (isfinite(number_of(job, "tests"))) m->tests = number_of(job, "tests");
     add_once(seed, &m->seeds, MOST_SEEDS, number_of(job, "seed"));
   }
@@ -169,7 +215,7 @@ ep_status ep_comparison_read(ep_comparison *m, ep_work *work, const json_t *jobs
   }
   EP_TRY(read_rows(m, work, jobs, seed));
   for (int d = 0; d < EP_DRIFTS; d++) EP_TRY(read_drift(&m->drift[d], d, work, m, table));
-  read_angles(m, table);
+  EP_TRY(read_curves(m, work, jobs));
   m->by = score_of(m);
   ep_rows_sort(m->row, m->rows, m->by);
   return EP_OK;

@@ -113,35 +113,17 @@ static const ep_row *named(const ep_comparison *m, const char *name) {
   return NULL;
 }
 
-/* a baseline that no method comes up to within EP_MARGIN; NULL: there is none */
-static const ep_row *best_baseline(const ep_comparison *m) {
-  const ep_row *best = NULL, *method = NULL;
-  for (int i = 0; i < m->rows; i++) {
-    const ep_row **of = m->row[i].method ? &method : &best;
-    const double score = ep_spread_score(&m->row[i], m->by).mean;
-    if (isfinite(score) && (!*of || score > ep_spread_score(*of, m->by).mean)) *of = &m->row[i];
-  }
-  if (!best || !method) return NULL;
-  const double ahead = ep_spread_score(best, m->by).mean - ep_spread_score(method, m->by).mean;
-  return ahead > EP_MARGIN ? best : NULL;
-}
-
-/* (training 62 %, raw inputs 78 %); a baseline that is the best of all is named as that */
+/* (training 62 %, raw inputs 78 %); NULL: not named */
 static void say_others(char *text, size_t room, const ep_comparison *m, const ep_row *training,
-                       const ep_row *rival) {
-  const ep_row *raw = named(m, "raw inputs"), *best = best_baseline(m);
-  const ep_row *list[] = {training, rival, raw, best == raw ? NULL : best};
+                       const ep_row *rival, const ep_row *raw) {
+  const ep_row *list[] = {training, rival, raw};
   bool any = false;
-  for (int k = 0; k < 4; k++) {
+  for (int k = 0; k < 3; k++) {
     if (!list[k]) continue;
     const double score = ep_spread_score(list[k], m->by).mean;
-    const char *name = k == 0 ? "training" : list[k]->name;
-    if (isfinite(score))
-      say(text, room, "%s%s %.1f %%%s", any ? ", " : " (", name, 100 * score,
-          list[k] == best ? ", better than any method" : ""),
-          any = true;
-    else if (ep_row_diverged(list[k]))
-      say(text, room, "%s%s diverged", any ? ", " : " (", name), any = true;
+    const char *name = k == 0 ? "training" : list[k]->name, *open = any ? ", " : " (";
+    if (isfinite(score)) say(text, room, "%s%s %.1f %%", open, name, 100 * score), any = true;
+    else if (ep_row_diverged(list[k])) say(text, room, "%s%s diverged", open, name), any = true;
   }
   if (any) say(text, room, ")");
 }
@@ -154,28 +136,54 @@ static void cost(char text[80], const ep_row *row) {
   snprintf(text, 80, memory_of(row) > 0 ? "%s and %s" : "%s", time, memory);
 }
 
-void ep_say_use(char text[600], char command[1800], const ep_comparison *m, int use, int rival,
-                const ep_compare_config *config, const ep_setup *base) {
+static void say_score(char *text, size_t room, const ep_comparison *m, const ep_row *row) {
+  say(text, room, "%.1f %%%s", 100 * ep_spread_score(row, m->by).mean,
+      m->by == EP_BY_RECALL ? " of positives found" : "");
+}
+
+static void say_method(char *text, size_t room, const ep_comparison *m, const ep_row *row,
+                       const ep_row *rival) {
   char mine[80], its[80];
-  text[0] = command[0] = '\0';
-  if (use < 0) {
-    say(text, 600,
+  const ep_row *training = ep_row_training(row, m->row, m->rows, m->by);
+  const bool trains = ep_row_trains(row);
+  const ep_row *instead = trains ? rival : NULL;
+  say(text, room, "Use %s: ", row->name);
+  say_score(text, room, m, row);
+  say_others(text, room, m, trains ? NULL : training, instead, named(m, "raw inputs"));
+  cost(mine, row);
+  say(text, room, ", %s", mine);
+  if (!trains && training) cost(its, training), say(text, room, " instead of %s", its);
+  if (instead) cost(its, instead), say(text, room, " (%s %s)", instead->name, its);
+  say(text, room, ".");
+}
+
+/* a baseline that no method comes up to: there is nothing to fit, but the best that could be is named */
+static void say_baseline(char *text, size_t room, const ep_comparison *m, const ep_row *baseline,
+                         const ep_row *method) {
+  char its[80];
+  const ep_row *raw = named(m, "raw inputs"),
+               *training = ep_row_training(method, m->row, m->rows, m->by);
+  say(text, room, "Use %s: ", baseline->name);
+  say_score(text, room, m, baseline);
+  say_others(text, room, m, training, NULL, raw == baseline ? NULL : raw);
+  cost(its, method);
+  say(text, room, ", better than any method. The best of these is %s: ", method->name);
+  say_score(text, room, m, method);
+  say(text, room, ", %s.", its);
+}
+
+void ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
+                const ep_compare_config *config, const ep_setup *base) {
+  const size_t room = sizeof v->sentence;
+  if (!v->fit) {
+    say(v->sentence, room,
         "No answer: no method has a score. Lower --rate if training diverged, or name a closed "
         "form in --methods.");
     return;
   }
-  const ep_row *row = &m->row[use], *training = ep_row_training(row, m->row, m->rows, m->by);
-  const bool trains = ep_row_trains(row);
-  const ep_row *instead = trains ? (rival >= 0 ? &m->row[rival] : NULL) : NULL;
-  command_of(command, row, config, base);
-  cost(mine, row);
-  say(text, 600, "Use %s: %.1f %%", row->name, 100 * ep_spread_score(row, m->by).mean);
-  if (m->by == EP_BY_RECALL) say(text, 600, " of positives found");
-  say_others(text, 600, m, trains ? NULL : training, instead);
-  say(text, 600, ", %s", mine);
-  if (!trains && training) cost(its, training), say(text, 600, " instead of %s", its);
-  if (instead) cost(its, instead), say(text, 600, " (%s %s)", instead->name, its);
-  say(text, 600, ".");
+  command_of(v->command, v->fit, config, base);
+  if (v->use != v->fit) say_baseline(v->sentence, room, m, v->use, v->fit);
+  else say_method(v->sentence, room, m, v->fit, rival);
 }
 
 /* ---- no answer, and what to run */
@@ -267,46 +275,43 @@ void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row,
 
 /* ---- the theory's part */
 
-static const char *model_of(const char *name) {
-  return strcmp(name, "kernel") == 0 ? "the frozen tangent kernel" : "PCA of C(0)";
-}
+static const char *const model_of[] = {
+    [EP_THEORY_KERNEL] = "the frozen tangent kernel", [EP_THEORY_PCA] = "PCA of C(0)"};
+static const char *const instead_of[] = {
+    [EP_THEORY_KERNEL] = "training", [EP_THEORY_PCA] = "the PCA of C at the end of training"};
 
-static const char *instead_of(const char *name) {
-  return strcmp(name, "kernel") == 0 ? "training" : "the PCA of C at the end of training";
-}
-
-void ep_say_theory(char text[600], const char *name, const ep_comparison *m, const ep_drift_row *d,
-                   const ep_finding *now, double from, double needed, bool lost) {
+void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost) {
   const double top = m->width[m->widths - 1];
-  const ep_finding falls = ep_falls(&d->law);
-  const bool holds = isfinite(from);
+  const ep_power_law *law = &t->difference->law;
+  const ep_finding falls = ep_falls(law);
+  const char *model = model_of[which], *training = instead_of[which];
+  char *text = t->words;
   text[0] = '\0';
-  if (holds)
+  if (t->holds)
     say(text, 600,
         "Yes, from width %.0f on: %s differs from %s by %.2g of its length at width %.0f "
         "(tolerance %g).",
-        from, model_of(name), instead_of(name), now->number, top, m->tolerance);
+        t->from, model, training, t->now, top, m->tolerance);
   else if (lost)
-    say(text, 600, "No: training diverges at width %.0f, and %s cannot describe it.", top,
-        model_of(name));
+    say(text, 600, "No: training diverges at width %.0f, and %s cannot describe it.", top, model);
   else
     say(text, 600,
         "No: at width %.0f %s still differs from %s by %.2g of its length (tolerance %g).", top,
-        model_of(name), instead_of(name), now->number, m->tolerance);
+        model, training, t->now, m->tolerance);
   if (falls.answer == EP_YES)
-    say(text, 600, " It falls as width^%.2f (95 %% interval %.2f to %.2f).", d->law.exponent,
-        d->law.low, d->law.high);
+    say(text, 600, " It falls as width^%.2f (95 %% interval %.2f to %.2f).", law->exponent,
+        law->low, law->high);
   else if (falls.answer == EP_NO)
-    say(text, 600, " It grows as width^%.2f (95 %% interval %.2f to %.2f).", d->law.exponent,
-        d->law.low, d->law.high);
-  else if (isfinite(d->law.low))
+    say(text, 600, " It grows as width^%.2f (95 %% interval %.2f to %.2f).", law->exponent,
+        law->low, law->high);
+  else if (isfinite(law->low))
     say(text, 600,
         " Whether it falls with width these runs do not say: the exponent is between %.2f and "
         "%.2f.",
-        d->law.low, d->law.high);
-  if (holds || lost || falls.answer != EP_YES) return;
-  if (isfinite(needed) && needed > top && needed < 1e9)
-    say(text, 600, " By that law the tolerance is met near width %.2g.", needed);
+        law->low, law->high);
+  if (t->holds || lost || falls.answer != EP_YES) return;
+  if (isfinite(t->needed) && t->needed > top && t->needed < 1e9)
+    say(text, 600, " By that law the tolerance is met near width %.2g.", t->needed);
   else say(text, 600, " More width does not mend it at any size one can train.");
 }
 

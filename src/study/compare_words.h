@@ -4,8 +4,9 @@
 
 const char *ep_score_name(ep_score by); /* accuracy, recall of positives */
 
-/* The first line: what to use, how good it is, what it costs, and the command; and the command alone. */
-void ep_say_use(char text[600], char command[1800], const ep_comparison *m, int use, int rival,
+/* The first line: what to use, how good it is, what it costs; and the command that fits the method. `rival`: the best that is no
+ * training; NULL: none. */
+void ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
                 const ep_compare_config *config, const ep_setup *base);
 /* The three questions. */
 void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
@@ -13,9 +14,8 @@ void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const e
 void ep_say_good(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
                  const ep_comparison *m, const ep_compare_config *config);
 void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training);
-/* The theory's part: `name` is kernel or pca; d what lies between it and training. */
-void ep_say_theory(char text[600], const char *name, const ep_comparison *m, const ep_drift_row *d,
-                   const ep_finding *now, double from, double needed, bool lost);
+/* The theory's part; lost: its training diverges at the largest width. */
+void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost);
 void ep_say_small(char text[300], const ep_finding *f, const ep_drift_row *d,
                   const ep_comparison *m);
 void ep_say_falls(char text[300], const ep_finding *f, const ep_drift_row *d,

@@ -7,7 +7,7 @@
 
 /* ---- Fig. 1 */
 
-enum { KINDS = 3, POINTS = 51 };
+enum { KINDS = 4, CONTROL = 3, POINTS = 51 };
 static const struct {
   const char *constraint, *title;
   int stride; /* steps between two looks */
@@ -16,6 +16,7 @@ static const struct {
     {"none", "no constraint", 2, 0.02, 1}, /* short steps: it is soon over */
     {"grassmann", "orthonormal weights", 10, 0.1, 1},
     {"scaled", "scaled loss", 10, 0.1, 0.99}, /* its kinks want a falling rate */
+    {"frobenius", "control: |W_i|_F = 1", 10, 0.1, 1},
 };
 
 typedef struct {
@@ -59,7 +60,7 @@ static ep_status fig1_descend(fig1 *f, int kind, int run, ep_descent *d) {
 static ep_status fig1_judge(ep_claim_result *r, const fig1 *f) {
   const ptrdiff_t last = POINTS - 1;
   double least = INFINITY, drift = 0;
-  for (int k = 1; k < KINDS; k++) {
+  for (int k = 1; k < CONTROL; k++) {
     least = fmin(least, claim_least(&f->ratio[k], last));
     for (int i = 0; i < f->loss[k].runs; i++)
       drift = fmax(
@@ -67,11 +68,13 @@ static ep_status fig1_judge(ep_claim_result *r, const fig1 *f) {
   }
   const double collapsed = claim_worst(&f->ratio[0], last);
   const double growth = claim_least(&f->loss[0], last) / claim_median(&f->loss[1], last);
+  const double control = claim_worst(&f->ratio[CONTROL], last);
   EP_TRY(ep_claim_measure(r, "unconstrained_second_over_first", collapsed));
   EP_TRY(ep_claim_measure(r, "unconstrained_loss_over_orthogonal", growth));
   EP_TRY(ep_claim_measure(r, "orthogonal_second_over_first", least));
   EP_TRY(ep_claim_measure(r, "orthogonal_change_in_last_100_steps", drift));
-  r->pass = collapsed < 0.05 && growth > 100 && least > 0.2 && drift < 0.01;
+  EP_TRY(ep_claim_measure(r, "control_second_over_first", control));
+  r->pass = collapsed < 0.05 && growth > 100 && least > 0.2 && drift < 0.01 && control < 0.2;
   return EP_OK;
 }
 
@@ -147,6 +150,20 @@ static ep_status collapse_curve(claim_curve *c, int run, const linear_problem *p
   return st;
 }
 
+/* the control: the same starts by eq. 8, orthonormal weights, until t; the ratio at the end */
+static ep_status kept_ratio(double *ratio, const linear_problem *p, double t, uint64_t seed) {
+  ep_linear_info info;
+  double sigma[2] = {0};
+  ep_mat q;
+  EP_TRY(ep_mat_new(&q, EP_DOUBLE, p->C.rows, 2));
+  ep_status st = ep_linear_start(&q, 2 * p->C.rows, seed);
+  if (!st) st = ep_linear_flow(&q, &info, p->basis.lambda, t, 1e-10);
+  if (!st) st = ep_linear_spectrum(sigma, NULL, 0, &q);
+  *ratio = sigma[1] / sigma[0];
+  ep_mat_free(&q);
+  return st;
+}
+
 /* |B - exp(-2Ct) B(0)| / |exp(-2Ct) B(0)| of descent on a linear model, t = 3, for a rate and for half of it */
 static ep_status flow_gap(double *gap, const linear_problem *p, double rate, uint64_t seed) {
   const ep_descent_config config = linear_descent("none", "linear", 1, 0, 2, rate);
@@ -181,10 +198,14 @@ static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *
                        long seed) {
   json_t *figure;
   claim_curve c;
-  double gap[2];
+  double gap[2], kept = INFINITY, one;
   const double expected = -2 * (p->basis.lambda[1] - p->basis.lambda[0]), t = -20 / expected;
   EP_TRY(claim_curve_new(&c, work, 41, runs));
-  for (int i = 0; i < runs; i++) EP_TRY(collapse_curve(&c, i, p, t, (uint64_t)(seed + i)));
+  for (int i = 0; i < runs; i++) {
+    EP_TRY(collapse_curve(&c, i, p, t, (uint64_t)(seed + i)));
+    EP_TRY(kept_ratio(&one, p, t, (uint64_t)(seed + i)));
+    kept = fmin(kept, one);
+  }
   for (int k = 0; k < 2; k++) EP_TRY(flow_gap(&gap[k], p, 2e-3 / (1 + k), (uint64_t)seed));
   EP_TRY(
       claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
@@ -195,8 +216,9 @@ static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *
   EP_TRY(ep_claim_measure(r, "rate_of_collapse", late_rate(&c)));
   EP_TRY(ep_claim_measure(r, "rate_expected", expected));
   EP_TRY(ep_claim_measure_all(r, "descent_minus_closed_form", gap, 2));
+  EP_TRY(ep_claim_measure(r, "control_second_over_first_at_end", kept));
   r->pass = claim_worst(&c, 40) < 1e-6 && fabs(late_rate(&c) / expected - 1) < 0.01 &&
-            gap[0] < 0.05 && fabs(gap[0] / gap[1] - 2) < 0.1;
+            gap[0] < 0.05 && fabs(gap[0] / gap[1] - 2) < 0.1 && kept > 0.1;
   return ep_claim_note(r,
                        "Half moons, C divided by n, two outputs; descent on one layer at rates "
                        "0.002 and 0.001 until time 3.");
@@ -208,9 +230,9 @@ ep_status linear_prop1(ep_claim_result *r, ep_claim_size size, const ep_run_conf
 
 /* ---- Prop. 2: |W_i|_F <= c: L = c^4 lambda_1, rank 1 */
 
-static ep_status frobenius(const claim_curve *ratio, double *worst, int run,
-                           const linear_problem *p, uint64_t seed) {
-  const ep_descent_config config = linear_descent("frobenius", "linear", 2, 20, 2, 0.1);
+static ep_status bounded(const claim_curve *ratio, double *worst, int run, const char *constraint,
+                         const linear_problem *p, uint64_t seed) {
+  const ep_descent_config config = linear_descent(constraint, "linear", 2, 20, 2, 0.1);
   ep_descent *d;
   double loss = NAN;
   EP_TRY(linear_descent_new(&d, &config, p, seed));
@@ -229,18 +251,24 @@ static ep_status frobenius(const claim_curve *ratio, double *worst, int run,
 static ep_status prop2(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                        long seed) {
   json_t *figure;
-  claim_curve c;
-  double worst = 0;
+  claim_curve c, control;
+  double worst = 0, other = 0;
   EP_TRY(claim_curve_new(&c, work, 51, runs));
-  for (int i = 0; i < runs; i++) EP_TRY(frobenius(&c, &worst, i, p, (uint64_t)(seed + i)));
+  EP_TRY(claim_curve_new(&control, work, 51, runs));
+  for (int i = 0; i < runs; i++) {
+    EP_TRY(bounded(&c, &worst, i, "frobenius", p, (uint64_t)(seed + i)));
+    EP_TRY(bounded(&control, &other, i, "grassmann", p, (uint64_t)(seed + i)));
+  }
   EP_TRY(claim_figure(
       &figure, r, "collapse", EP_FIGURE_LINE, "Frobenius norms do not prevent collapse",
       "The second singular value of the representation dies under |W_i|_F <= 1.",
       (ep_axis){"steps", false}, (ep_axis){"second over first singular value", true}));
   EP_TRY(claim_draw(figure, "|W_i|_F <= 1", NULL, &c, false));
+  EP_TRY(claim_draw(figure, "control: W_i'W_i = I", NULL, &control, true));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 50)));
   EP_TRY(ep_claim_measure(r, "loss_minus_lambda_1", worst));
-  r->pass = claim_worst(&c, 50) < 1e-3 && worst < 1e-6;
+  EP_TRY(ep_claim_measure(r, "control_second_over_first_at_end", claim_least(&control, 50)));
+  r->pass = claim_worst(&c, 50) < 1e-3 && worst < 1e-6 && claim_least(&control, 50) > 0.1;
   return ep_claim_note(
       r,
       "Half moons, C divided by n, 20 hidden units, two outputs, rate 0.1, weights "
@@ -373,17 +401,17 @@ ep_status linear_prop3(ep_claim_result *r, ep_claim_size size, const ep_run_conf
 
 /* ---- section 5: positives only */
 
-/* loss and spans of the equation at a late time, z = 1 .. 3 */
-static ep_status late(double *off, const linear_problem *p, uint64_t seed) {
+/* how far the spans of the equation are from those of the first eigenvectors at a late time, z = 1 .. 3 */
+static ep_status late(double *off, const linear_problem *p, const double *lambda, uint64_t seed) {
   *off = 0;
   for (ptrdiff_t z = 1; z <= 3; z++) {
     ep_mat q;
     ep_linear_info info;
     double sigma[3], projection[3];
-    const double t = 40 / fabs(p->basis.lambda[z - 1]);
+    const double t = 40 / fabs(lambda[z - 1]);
     EP_TRY(ep_mat_new(&q, EP_DOUBLE, p->C.rows, z));
     ep_status st = ep_linear_start(&q, 2 * p->C.rows, seed);
-    if (!st) st = ep_linear_flow(&q, &info, p->basis.lambda, t, 1e-10);
+    if (!st) st = ep_linear_flow(&q, &info, lambda, t, 1e-10);
     if (!st) st = ep_linear_spectrum(sigma, projection, z, &q);
     for (ptrdiff_t i = 0; !st && i < z; i++)
       *off = fmax(*off, fmax(fabs(sigma[i] - 1), fabs(projection[i] - 1)));
@@ -397,15 +425,19 @@ static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_
                                 int runs, long seed) {
   json_t *figure;
   claim_curve free_one, orthogonal;
-  double off = 0, one;
+  double off = 0, printed = INFINITY, one, *plus;
   const double gap = p->basis.lambda[1] - p->basis.lambda[0];
+  EP_TRY(ep_work_get(work, &plus, p->C.rows, sizeof *plus));
+  for (ptrdiff_t i = 0; i < p->C.rows; i++) plus[i] = -p->basis.lambda[i];
   EP_TRY(claim_curve_new(&free_one, work, 41, runs));
   EP_TRY(claim_curve_new(&orthogonal, work, LOOKS, runs));
   for (int i = 0; i < runs; i++) {
     EP_TRY(collapse_curve(&free_one, i, p, 10 / gap, (uint64_t)(seed + i)));
     EP_TRY(solve(&orthogonal, i, 3, p, 2, (uint64_t)(seed + i)));
-    EP_TRY(late(&one, p, (uint64_t)(seed + i)));
+    EP_TRY(late(&one, p, p->basis.lambda, (uint64_t)(seed + i)));
     off = fmax(off, one);
+    EP_TRY(late(&one, p, plus, (uint64_t)(seed + i)));
+    printed = fmin(printed, one);
   }
   EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Positives only, no constraint",
                       "The second singular value of the representation dies exponentially.",
@@ -421,8 +453,9 @@ static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&free_one, 40)));
   EP_TRY(ep_claim_measure(r, "orthogonal_gap", claim_worst(&orthogonal, LOOKS - 1)));
   EP_TRY(ep_claim_measure(r, "equation_distance_from_span", off));
-  r->pass =
-      claim_worst(&free_one, 40) < 1e-6 && claim_worst(&orthogonal, LOOKS - 1) < 1e-6 && off < 1e-6;
+  EP_TRY(ep_claim_measure(r, "control_distance_with_C_as_printed", printed));
+  r->pass = claim_worst(&free_one, 40) < 1e-6 && claim_worst(&orthogonal, LOOKS - 1) < 1e-6 &&
+            off < 1e-6 && printed > 0.5;
   return ep_claim_note(r,
                        "Half moons; C from anchors and positives alone, divided by n; the equation "
                        "for one to three outputs, descent for two.");

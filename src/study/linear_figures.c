@@ -230,7 +230,7 @@ static ep_status to_zero(double *length, ep_work *work, const linear_problem *p,
 static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                       long seed) {
   json_t *figure;
-  double path = 0, span = 0, end[3], zero;
+  double path = 0, span = 0, late = INFINITY, end[3], zero;
   EP_TRY(claim_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
                       "Descent at every depth follows the equation to the most negative "
                       "eigenvalue.",
@@ -243,10 +243,12 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
     for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
     path = fmax(path, path_gap(&b));
     span = fmax(span, b.span);
+    late = fmin(late, behind(&b));
     end[hidden - 1] = claim_median(&b.descent, LOOKS - 1);
     snprintf(panel, sizeof panel, "%d hidden", hidden);
     EP_TRY(claim_draw(figure, "descent", panel, &b.descent, false));
     EP_TRY(claim_draw(figure, "equation", panel, &b.equation, true));
+    EP_TRY(claim_draw(figure, "control: eq. 11 as printed", panel, &b.steps, true));
   }
   EP_TRY(ep_figure_rule(figure, 'y', p->basis.lambda[0], "most negative eigenvalue"));
   EP_TRY(ep_claim_measure_all(r, "last_loss_for_1_2_3_hidden_layers", end, 3));
@@ -255,7 +257,8 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
   EP_TRY(ep_claim_measure(r, "largest_difference_from_the_equation", path));
   EP_TRY(to_zero(&zero, work, p, runs, seed));
   EP_TRY(ep_claim_measure(r, "length_of_q_with_positive_eigenvalues", zero));
-  r->pass = span < 1e-6 && path < 0.05 && zero < 1e-6;
+  EP_TRY(ep_claim_measure(r, "control_least_lag_of_eq11", late));
+  r->pass = span < 1e-6 && path < 0.05 && zero < 1e-6 && late > 0.05;
   return ep_claim_note(r,
                        "Half moons, rate 0.01, 20 units a layer, one output, C divided by n, every "
                        "layer along the Grassmannian.");
@@ -269,19 +272,20 @@ ep_status linear_fig6(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 
 enum { TIMES = 25 };
 
-/* projections of e_1 .. e_3 on the span of q over time, and how far the first z and the singular values are from 1 */
-static ep_status spans(claim_curve c[3], double *off, int run, const linear_problem *p, int z,
-                       double t, uint64_t seed) {
+/* projections of e_1 .. e_3 on the span of q over time, and how far the first z and the singular values are from 1;
+ * c NULL: that alone */
+static ep_status spans(claim_curve c[3], double *off, int run, const double *lambda, ptrdiff_t d,
+                       int z, double t, uint64_t seed) {
   ep_mat q;
   ep_linear_info info;
   double sigma[3], projection[3], before = 0;
-  EP_TRY(ep_mat_new(&q, EP_DOUBLE, p->C.rows, z));
-  ep_status st = ep_linear_start(&q, 2 * p->C.rows, seed);
+  EP_TRY(ep_mat_new(&q, EP_DOUBLE, d, z));
+  ep_status st = ep_linear_start(&q, 2 * d, seed);
   for (ptrdiff_t i = 0; !st && i < TIMES; i++) {
     const double now = t * pow(10, -5. * (double)(TIMES - 1 - i) / (TIMES - 1));
-    st = ep_linear_flow(&q, &info, p->basis.lambda, now - before, 1e-10);
+    st = ep_linear_flow(&q, &info, lambda, now - before, 1e-10);
     if (!st) st = ep_linear_spectrum(sigma, projection, 3, &q);
-    for (int k = 0; !st && k < 3; k++) {
+    for (int k = 0; c && !st && k < 3; k++) {
       c[k].x[i] = now;
       *claim_at(&c[k], i, run) = projection[k];
     }
@@ -293,13 +297,31 @@ static ep_status spans(claim_curve c[3], double *off, int run, const linear_prob
   return st;
 }
 
+/* The control: a spectrum with one negative eigenvalue, the others turned round: two and three outputs cannot span the
+ * first eigenvectors. The least distance. */
+static ep_status one_negative(double *off, ep_work *work, const linear_problem *p, int runs,
+                              long seed) {
+  const ptrdiff_t d = p->C.rows;
+  double *lambda;
+  EP_TRY(ep_work_get(work, &lambda, d, sizeof *lambda));
+  for (ptrdiff_t i = 0; i < d; i++) lambda[i] = i ? fabs(p->basis.lambda[i]) : p->basis.lambda[i];
+  *off = INFINITY;
+  for (int z = 2; z <= 3; z++)
+    for (int i = 0; i < runs; i++) {
+      double one = 0;
+      EP_TRY(spans(NULL, &one, i, lambda, d, z, -20 / lambda[0], (uint64_t)(seed + i)));
+      *off = fmin(*off, one);
+    }
+  return EP_OK;
+}
+
 static ep_status fig4_set(ep_claim_result *r, ep_work *work, const char *data, const char *name,
                           int runs, long seed) {
   linear_problem p;
   claim_curve c[3];
   json_t *figure;
-  double off[3] = {0, 0, 0};
-  char panel[32];
+  double off[3] = {0, 0, 0}, control = 0;
+  char panel[32], other[64];
   EP_TRY(linear_problem_load(&p, data, "triplet", seed));
   ep_status st =
       claim_figure(&figure, r, name, EP_FIGURE_LINE,
@@ -311,14 +333,18 @@ static ep_status fig4_set(ep_claim_result *r, ep_work *work, const char *data, c
     const double gap = z < p.C.rows ? fmin(-l[z - 1], l[z] - l[z - 1]) : -l[z - 1];
     for (int k = 0; !st && k < 3; k++) st = claim_curve_new(&c[k], work, TIMES, runs);
     for (int i = 0; !st && i < runs; i++)
-      st = spans(c, &off[z - 1], i, &p, z, 20 / gap, (uint64_t)(seed + i));
+      st = spans(c, &off[z - 1], i, l, p.C.rows, z, 20 / gap, (uint64_t)(seed + i));
     snprintf(panel, sizeof panel, "z = %d", z);
     if (!st) st = claim_draw(figure, "v_1", panel, &c[0], false);
     if (!st) st = claim_draw(figure, "v_2", panel, &c[1], false);
     if (!st) st = claim_draw(figure, "v_3", panel, &c[2], false);
   }
   if (!st) st = ep_claim_measure(r, name, fmax(off[0], fmax(off[1], off[2])));
+  if (!st) st = one_negative(&control, work, &p, runs, seed);
+  snprintf(other, sizeof other, "control_%s", name);
+  if (!st) st = ep_claim_measure(r, other, control);
   for (int z = 0; z < 3; z++) r->pass = r->pass && off[z] < 1e-6;
+  r->pass = r->pass && control > 0.1;
   linear_problem_free(&p);
   return st;
 }

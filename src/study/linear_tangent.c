@@ -156,6 +156,38 @@ static ep_status riccati_gap(const claim_curve *c, int run, const linear_problem
   return st;
 }
 
+/* The slope of qq' along the flow beside the right side of the equation for P, at times to the end: central differences
+ * over 2 e, e = 1e-3/|lambda_1|, so good to about 1e-5. Largest distance, over the largest slope. */
+static ep_status riccati_slope(double *off, const linear_problem *p, ptrdiff_t z, bool oja,
+                               uint64_t seed) {
+  const ptrdiff_t d = p->C.rows;
+  const double e = 1e-3 / fabs(p->basis.lambda[0]);
+  riccati k = {.lambda = p->basis.lambda, .d = d, .oja = oja};
+  ep_work work = {0};
+  ep_linear_info info;
+  ep_mat q, P[3], D;
+  double top = 0, *slope = NULL;
+  *off = 0;
+  ep_status st = ep_work_mat(&work, &q, EP_DOUBLE, d, z);
+  for (int j = 0; !st && j < 3; j++) st = ep_work_mat(&work, &P[j], EP_DOUBLE, d, d);
+  if (!st) st = ep_work_get(&work, &slope, d * d, sizeof *slope);
+  if (!st) st = ep_linear_start(&q, 2 * d, seed);
+  for (int i = 0; !st && i < RICCATI_TIMES; i++) {
+    for (int j = 0; !st && j < 3; j++) {
+      ep_mat_gram(&P[j], 1, &q, 0);
+      st = ep_linear_flow(&q, &info, k.lambda, j < 2 ? e : 300 * e, 1e-12);
+    }
+    if (!st) st = riccati_rhs(slope, P[1].data, 0, &k);
+    D = ep_mat_view(EP_DOUBLE, d, d, slope);
+    if (!st) ep_mat_axpy(&P[2], -1, &P[0]), ep_mat_axpy(&P[2], -2 * e, &D);
+    if (!st) top = fmax(top, sqrt(ep_mat_norm2(&D)));
+    if (!st) *off = fmax(*off, sqrt(ep_mat_norm2(&P[2])) / (2 * e));
+  }
+  *off /= top;
+  ep_work_free(&work);
+  return st;
+}
+
 static double largest(const claim_curve *c) {
   double most = 0;
   for (ptrdiff_t i = 0; i < c->count; i++) most = fmax(most, claim_worst(c, i));
@@ -165,7 +197,7 @@ static double largest(const claim_curve *c) {
 static ep_status riccati_form(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                               long seed) {
   json_t *figure;
-  double off = 0, other = INFINITY;
+  double off = 0, other = INFINITY, slope = 0, other_slope = INFINITY, one;
   EP_TRY(claim_figure(&figure, r, "path", EP_FIGURE_LINE, "P by its own equation minus qq'",
                       "The matrix equation for P = qq' follows Theorem 2's to the accuracy of the "
                       "integration; Oja's flow takes another path.",
@@ -175,7 +207,12 @@ static ep_status riccati_form(ep_claim_result *r, ep_work *work, const linear_pr
       claim_curve c;
       char panel[16];
       EP_TRY(claim_curve_new(&c, work, RICCATI_TIMES, runs));
-      for (int i = 0; i < runs; i++) EP_TRY(riccati_gap(&c, i, p, z, oja, (uint64_t)(seed + i)));
+      for (int i = 0; i < runs; i++) {
+        EP_TRY(riccati_gap(&c, i, p, z, oja, (uint64_t)(seed + i)));
+        EP_TRY(riccati_slope(&one, p, z, oja, (uint64_t)(seed + i)));
+        if (oja) other_slope = fmin(other_slope, one);
+        else slope = fmax(slope, one);
+      }
       snprintf(panel, sizeof panel, "z = %td", z);
       EP_TRY(claim_draw(figure, oja ? "Oja's flow" : "Riccati form", panel, &c, oja));
       if (oja) other = fmin(other, largest(&c));
@@ -183,6 +220,8 @@ static ep_status riccati_form(ep_claim_result *r, ep_work *work, const linear_pr
     }
   EP_TRY(ep_claim_measure(r, "largest_distance_of_P_from_qq", off));
   EP_TRY(ep_claim_measure(r, "least_distance_of_Ojas_flow", other));
+  EP_TRY(ep_claim_measure(r, "largest_error_of_the_slope", slope));
+  EP_TRY(ep_claim_measure(r, "least_error_of_Ojas_slope", other_slope));
   EP_TRY(
       ep_claim_found(r,
                      "dP/dt = -2 [2 (Lam P + P Lam) - Lam P^2 - P^2 Lam - 2 P Lam P] for P = "
@@ -190,10 +229,12 @@ static ep_status riccati_form(ep_claim_result *r, ep_work *work, const linear_pr
                      "usual Riccati equation do not have. It does not know how many outputs "
                      "there are but by the rank of P, and an error of rounding fills up the rank "
                      "as e^{-8 lambda_1 t}: to integrate it for long, use q."));
-  r->pass = off < 1e-7 && other > 0.01;
+  r->pass = off < 1e-7 && other > 0.01 && slope < 1e-4 && other_slope > 0.01;
   return ep_claim_note(r,
                        "Half moons, C divided by n, one to three outputs, both equations with a "
-                       "relative error of 1e-11 a step.");
+                       "relative error of 1e-11 a step, until 1.5/|lambda_1|: longer, the error of "
+                       "rounding that grows as e^{-8 lambda_1 t} would be larger than 1e-7. The "
+                       "slope of qq' by central differences, until 9/|lambda_1|.");
 }
 
 ep_status linear_riccati(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

@@ -120,6 +120,8 @@ const ep_claim ep_claims_optima[] = {
      optima_exact,
      {1, 1, 5},
      .control = "q = 0.384, above (3 - sqrt 5)/2: u_m must depart",
+     .mutation = "src/theory/optima_product.c: `= s[i] * *ep_d(X, i, j) - (mean ? mean[j] : 0);` "
+                 "becomes `= 2 * s[i] * *ep_d(X, i, j) - (mean ? mean[j] : 0);`",
      .outcome = "pass"},
     {"optima-fig1",
      "OPTIMA Fig. 1 right",
@@ -129,6 +131,8 @@ const ep_claim ep_claims_optima[] = {
      optima_fig1,
      {3, 3, 3},
      .control = "|U'U - I| = 0.39: it must not settle next to all of them",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .outcome = "pass"},
     {"optima-linear",
      "OPTIMA section 3",
@@ -137,6 +141,8 @@ const ep_claim ep_claims_optima[] = {
      optima_linear,
      {1, 1, 1},
      .control = "relu on the same points: there must be more than one optimum",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .outcome = "pass"},
     {"optima-count",
      "OPTIMA section 3, Corollary 2",
@@ -146,6 +152,9 @@ const ep_claim ep_claims_optima[] = {
      "below its bound on these points; 100 nodes hold all 6 optima, 5 nodes do not",
      optima_count,
      {1, 1, 1},
+     .control = "5 nodes: they must not hold all 6 optima",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .outcome = "pass"},
     {"optima-joint",
      "OPTIMA eq. 2 and 5, section 1",
@@ -158,6 +167,8 @@ const ep_claim ep_claims_optima[] = {
      optima_joint,
      {4, 10, 15},
      .control = "InfoNCE weights of each node's own output: the gain must not be above 0",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .outcome = "pass"},
     {"optima-ticket",
      "OPTIMA section 3.1 (open)",
@@ -183,6 +194,8 @@ const ep_claim ep_claims_optima[] = {
      optima_stability,
      {1, 1, 1},
      .control = "ratio 0.95: e_1 is a critical point, and must depart after a push",
+     .mutation = "src/theory/optima_product.c: `gate_rows(&z, s + i, &X, mean);` becomes "
+                 "`gate_rows(&z, s + i, &X, NULL);`",
      .outcome = "pass"},
     {"optima-weights",
      "OPTIMA Definition 3, Lemma 1 (Gaussian weights)",
@@ -194,6 +207,8 @@ const ep_claim ep_claims_optima[] = {
      optima_weights,
      {1, 1, 1},
      .control = "weights held at u_m: at tau = 0.775 it must depart",
+     .mutation = "src/objective/covariance.c: `out[j] = exp(-out[j] / alpha->tau);` becomes "
+                 "`out[j] = exp(-2 * out[j] / alpha->tau);`",
      .outcome = "pass"},
     {"optima-theorem2",
      "OPTIMA Theorem 2, Corollary 2",
@@ -204,6 +219,8 @@ const ep_claim ep_claims_optima[] = {
      optima_theorem2,
      {2, 2, 2},
      .control = "the bound as printed, C0^3: at C0 = 0.05 it must be below the roughness",
+     .mutation = "src/theory/optima_measure.c: `*out = fmax(*out, sqrt(ep_dot(r, r, d)) / chord);` "
+                 "becomes `*out = fmax(*out, 99 * sqrt(ep_dot(r, r, d)) / chord);`",
      .outcome = "pass"},
     {"optima-theorem3",
      "OPTIMA Definition 4, Theorem 3, Lemmas 4 to 8",
@@ -214,6 +231,9 @@ const ep_claim ep_claims_optima[] = {
      optima_theorem3,
      {1, 1, 1},
      .control = "gamma^2 in the place of gamma: 1 - c_t must be above gamma^{2t} (1 - c_0)",
+     .mutation =
+         "src/theory/optima_measure.c: `const double mu = (1 + c) / (2 * c * c) * pow(1 - gap / "
+         "top, 2),` becomes `const double mu = (1 + c) / (99 * c * c) * pow(1 - gap / top, 2),`",
      .outcome = "pass"},
     {"optima-kernel",
      "OPTIMA Definitions 1 and 2, Lemma 1, Corollary 1",
@@ -225,6 +245,8 @@ const ep_claim ep_claims_optima[] = {
      .control =
          "l = 0 alone must be off by more than 0.05; with outputs that are not bounded below "
          "some p_l must be negative",
+     .mutation = "src/objective/covariance.c: `out[j] = exp(-out[j] / alpha->tau);` becomes "
+                 "`out[j] = exp(-2 * out[j] / alpha->tau);`",
      .outcome = "pass"},
     {"optima-limit",
      "OPTIMA Lemma 2",
@@ -235,6 +257,8 @@ const ep_claim ep_claims_optima[] = {
      {1, 3, 3},
      .control = "the variance of a view left in the limit (no second term in eq. 3): the exponent "
                 "must not be below -0.4",
+     .mutation = "src/objective/covariance.c: `ep_mat_mul(C, -share, a[0], EP_T, &T, EP_N, 1);` "
+                 "becomes `ep_mat_mul(C, share, a[0], EP_T, &T, EP_N, 1);`",
      .outcome = "pass"},
     {0},
 };

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/mem.h"
 
 #include <eigenpair/dataset.h>
 #include <eigenpair/reproduce.h>
@@ -60,7 +61,7 @@ typedef struct {
   char stage[40];           /* of this one, the first that spoke: those within it do not count */
   double within;            /* share of it */
   int count;                /* to be run */
-  char data[20];            /* what the data sets hold */
+  uint64_t data;            /* what the data sets hold that any claim may read */
 } progress;
 
 static void tell(void *user, const char *what, double done, double total) {
@@ -83,45 +84,57 @@ static const ep_paper *paper_of(const ep_claim *claim) {
 }
 
 static json_t *words_of(const ep_claim *c) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?}", "id", c->id, "paper", paper_of(c)->name,
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?}", "id", c->id, "paper", paper_of(c)->name,
                    "source", c->source, "says", c->says, "criterion", c->criterion, "control",
-                   c->control);
+                   c->control, "mutation", c->mutation);
 }
 
-/* pass, fail, answered (a question) or error; from what is in the job */
-static ep_status put_outcome(json_t *job, const ep_claim *c) {
-  const bool pass = json_is_true(json_object_get(job, "pass"));
-  const char *word = json_object_get(job, "error") ? "error"
-                     : !pass                       ? "fail"
-                     : ep_claim_is_question(c)     ? "answered"
-                                                   : "pass";
-  return ep_json_put(job, "outcome", json_string(word));
+const char *ep_claim_outcome_name(ep_claim_outcome outcome) {
+  static const char *const names[] = {[EP_CLAIM_PASS] = "pass",
+                                      [EP_CLAIM_FAIL] = "fail",
+                                      [EP_CLAIM_ANSWERED] = "answered",
+                                      [EP_CLAIM_ERROR] = "error"};
+  return names[outcome];
 }
 
-static ep_status keep(json_t *job, const ep_claim_result *r, double seconds) {
+ep_claim_outcome ep_checked_outcome(const ep_checked *c) {
+  if (c->error[0]) return EP_CLAIM_ERROR;
+  if (!c->result.pass) return EP_CLAIM_FAIL;
+  return ep_claim_is_question(c->claim) ? EP_CLAIM_ANSWERED : EP_CLAIM_PASS;
+}
+
+static ep_status put_checked(json_t *job, const ep_checked *c) {
+  const ep_claim_result *r = &c->result;
   EP_TRY(ep_json_put(job, "pass", json_boolean(r->pass)));
   EP_TRY(ep_json_put(job, "measured", json_incref(r->measured)));
   EP_TRY(ep_json_put(job, "figures", json_incref(r->figures)));
   EP_TRY(ep_json_put(job, "notes", json_incref(r->notes)));
   EP_TRY(ep_json_put(job, "found", json_incref(r->found)));
-  return ep_json_put(job, "seconds", json_real(seconds));
+  EP_TRY(ep_json_put(job, "seconds", json_real(c->seconds)));
+  if (c->error[0]) EP_TRY(ep_json_put(job, "error", json_string(c->error)));
+  return ep_json_put(job, "outcome", json_string(ep_claim_outcome_name(ep_checked_outcome(c))));
 }
 
-/* runs it; what is wrong with the claim's own work becomes its `error` */
-static ep_status run_claim(json_t *job, const ep_claim *c, ep_claim_size size,
-                           const ep_run_config *run) {
-  ep_claim_result r;
-  EP_TRY(ep_claim_result_new(&r));
-  const double begin = omp_get_wtime();
-  const ep_status check = c->check(&r, size, run);
-  ep_status st = check;
-  if (check != EP_ERR_INTERRUPTED) {
-    if (check) r.pass = false;
-    st = check ? ep_json_put(job, "error", json_string(ep_last_error())) : EP_OK;
-    if (!st) st = keep(job, &r, omp_get_wtime() - begin);
-  }
-  ep_claim_result_free(&r);
+ep_status ep_checked_to_json(json_t **out, const ep_checked *c) {
+  *out = words_of(c->claim);
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for a result");
+  const ep_status st = put_checked(*out, c);
+  if (st) json_decref(*out), *out = NULL;
   return st;
+}
+
+/* runs it; what is wrong with the claim's own work becomes its error */
+static ep_status run_claim(ep_checked *c, ep_claim_size size, const ep_run_config *run) {
+  const double begin = omp_get_wtime();
+  EP_TRY(ep_claim_result_new(&c->result));
+  const ep_status st = c->claim->check(&c->result, size, run);
+  if (st == EP_ERR_INTERRUPTED) return st;
+  if (st) {
+    snprintf(c->error, sizeof c->error, "%s", ep_last_error());
+    c->result.pass = false;
+  }
+  c->seconds = omp_get_wtime() - begin;
+  return EP_OK;
 }
 
 /* A file of a data set, packed or not. */
@@ -137,24 +150,32 @@ static void hash_file(uint64_t *hash, const char *folder, const char *name) {
   }
 }
 
-/* What the data sets that claims of this size read hold, to the bit; a set that is not there counts as nothing. */
-static void print_data(char print[20], ep_claim_size size) {
-  uint64_t hash = EP_HASH_START;
+/* What a data set holds, to the bit; one that is not there counts as nothing. */
+static void hash_set(uint64_t *hash, const char *name) {
   char folder[1024];
   const ep_dataset_entry *set;
-  for (int i = 0; size != EP_CLAIM_QUICK && (set = ep_dataset_list(i)); i++) {
-    if (strcmp(set->name, "mnist") != 0 && strcmp(set->name, "fashion") != 0) continue;
-    if (!ep_dataset_folder(folder, set->name)) continue;
+  for (int i = 0; (set = ep_dataset_list(i)); i++) {
+    if (strcmp(set->name, name) != 0 || !ep_dataset_folder(folder, name)) continue;
     for (int k = 0; k < EP_DATASET_FILES && set->file[k].name; k++)
-      hash_file(&hash, folder, set->file[k].name);
+      hash_file(hash, folder, set->file[k].name);
   }
-  snprintf(print, 20, "%016llx", (unsigned long long)hash);
+}
+
+/* those that any claim may read past the quick size; a row names others, which are larger */
+static uint64_t hash_common(ep_claim_size size) {
+  uint64_t hash = EP_HASH_START;
+  if (size == EP_CLAIM_QUICK) return hash;
+  hash_set(&hash, "mnist");
+  hash_set(&hash, "fashion");
+  return hash;
 }
 
 /* everything that decides the numbers of a claim */
 static ep_status job_path(char path[1200], const char *folder, const ep_claim *c,
-                          ep_claim_size size, const ep_run_config *run, const char *data) {
-  char name[40];
+                          ep_claim_size size, const ep_run_config *run, uint64_t common) {
+  char name[40], data[20];
+  if (c->data && size != EP_CLAIM_QUICK) hash_set(&common, c->data);
+  snprintf(data, sizeof data, "%016llx", (unsigned long long)common);
   json_t *settings =
       json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "id", c->id, "criterion", c->criterion,
                 "size", ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
@@ -166,42 +187,57 @@ static ep_status job_path(char path[1200], const char *folder, const ep_claim *c
   return st;
 }
 
-/* a finished claim from its file; NULL: it is to be run */
-static json_t *finished(const char *path) {
+/* a part of a job's file, which becomes the claim's */
+static bool take(json_t **to, const json_t *job, const char *name, json_type type) {
+  json_t *value = json_object_get(job, name);
+  if (!value || json_typeof(value) != type) return false;
+  json_decref(*to);
+  *to = json_incref(value);
+  return true;
+}
+
+/* a finished claim from its file; false: it is to be run */
+static bool finished(ep_checked *c, const char *path) {
   json_t *job = ep_jobs_read(path);
-  if (json_is_object(json_object_get(job, "measured")) &&
-      json_is_array(json_object_get(job, "figures")) &&
-      json_is_number(json_object_get(job, "seconds")) &&
-      json_is_string(json_object_get(job, "paper")))
-    return job;
+  const json_t *seconds = json_object_get(job, "seconds");
+  ep_claim_result *r = &c->result;
+  const bool whole = json_is_number(seconds) && !json_object_get(job, "error") &&
+                     take(&r->measured, job, "measured", JSON_OBJECT) &&
+                     take(&r->figures, job, "figures", JSON_ARRAY) &&
+                     take(&r->notes, job, "notes", JSON_ARRAY) &&
+                     take(&r->found, job, "found", JSON_ARRAY);
+  r->pass = json_is_true(json_object_get(job, "pass"));
+  c->seconds = json_number_value(seconds);
   json_decref(job);
-  return NULL;
+  if (!whole) ep_claim_result_free(r);
+  return whole;
+}
+
+static ep_status write_job(const ep_checked *c, const char *path) {
+  json_t *job;
+  EP_TRY(ep_checked_to_json(&job, c));
+  const ep_status st = ep_jobs_write(path, job);
+  json_decref(job);
+  return st;
 }
 
 /* from its file, or run and written there; a claim that could not run is tried again next time. Its parts are beside it
  * until it is finished. */
-static ep_status one_job(json_t *jobs, const ep_claim *c, ep_claim_size size,
-                         const ep_run_config *run, const char *folder, progress *p) {
+static ep_status one_job(ep_checked *c, ep_claim_size size, const ep_run_config *run,
+                         const char *folder, progress *p) {
   char path[1200], parts[1240];
-  EP_TRY(job_path(path, folder, c, size, run, p->data));
-  json_t *job = finished(path);
-  if (job) {
-    EP_TRY(ep_json_append(jobs, job));
-    return put_outcome(job, c);
-  }
+  EP_TRY(job_path(path, folder, c->claim, size, run, p->data));
+  if (finished(c, path)) return EP_OK;
   snprintf(parts, sizeof parts, "%s.parts", path);
   const ep_run_hooks hooks = {.progress = tell, .user = p, .stop = p->outer.stop, .parts = parts};
   ep_run_set_hooks(ep_run_current(), &hooks);
-  p->here = c->seconds[size];
-  job = words_of(c);
-  EP_TRY(ep_json_append(jobs, job));
-  EP_TRY(run_claim(job, c, size, run));
-  EP_TRY(put_outcome(job, c));
+  p->here = c->claim->seconds[size];
+  EP_TRY(run_claim(c, size, run));
   p->before += p->here;
   p->here = p->within = 0;
   p->stage[0] = '\0';
-  if (json_object_get(job, "error")) return EP_OK;
-  EP_TRY(ep_jobs_write(path, job));
+  if (c->error[0]) return EP_OK;
+  EP_TRY(write_job(c, path));
   ep_folder_remove(parts);
   return EP_OK;
 }
@@ -211,10 +247,11 @@ static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_
                       const ep_run_config *run, const char *folder) {
   char path[1200];
   for (int i = 0; i < count; i++) {
+    ep_checked c = {.claim = claims[i]};
     EP_TRY(job_path(path, folder, claims[i], size, run, p->data));
-    json_t *job = finished(path);
-    json_decref(job);
-    if (job) continue;
+    const bool there = finished(&c, path);
+    ep_claim_result_free(&c.result);
+    if (there) continue;
     p->all += claims[i]->seconds[size];
     p->count++;
   }
@@ -279,59 +316,44 @@ ep_status ep_statements_list(json_t **out, const ep_claim *const *claims, int co
 
 /* ---- all of them */
 
-static ep_status sum_up(json_t *result, const json_t *jobs) {
-  size_t i;
-  json_t *job;
-  int passed = 0, errors = 0;
-  double seconds = 0;
-  json_array_foreach(jobs, i, job) {
-    passed += json_is_true(json_object_get(job, "pass"));
-    errors += json_object_get(job, "error") != NULL;
-    seconds += json_number_value(json_object_get(job, "seconds"));
-  }
-  EP_TRY(ep_json_put(result, "passed", json_integer(passed)));
-  EP_TRY(ep_json_put(result, "failed", json_integer((json_int_t)i - passed - errors)));
-  EP_TRY(ep_json_put(result, "errors", json_integer(errors)));
-  return ep_json_put(result, "seconds", json_real(seconds));
-}
-
-static ep_status reproduce(json_t *result, const ep_claim *const *claims, int count,
-                           ep_claim_size size, const ep_run_config *run, const char *folder,
-                           progress *p) {
+static ep_status reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
+                           const ep_run_config *run, const char *folder, progress *p) {
   char jobs_folder[1200];
-  json_t *jobs = json_array();
-  EP_TRY(ep_json_put(result, "size", json_string(ep_claim_size_name(size))));
-  EP_TRY(ep_json_put(result, "seed", json_integer(run->seed)));
-  EP_TRY(ep_json_put(result, "precision", json_string(run->precision)));
-  EP_TRY(ep_json_put(result, "version", json_string(ep_version())));
-  EP_TRY(ep_json_put(result, "claims", jobs));
+  out->claim = ep_alloc(count, sizeof *out->claim);
+  EP_CHECK(out->claim, EP_ERR_NOMEM, "no memory for results");
   snprintf(jobs_folder, sizeof jobs_folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(jobs_folder));
-  print_data(p->data, size);
-  EP_TRY(plan(p, claims, count, size, run, folder));
-  ep_status st = EP_OK;
-  for (int i = 0; !st && i < count; i++) {
-    st = ep_run_stopped() ? EP_FAIL(EP_ERR_INTERRUPTED, "interrupted") : EP_OK;
-    if (!st) st = one_job(jobs, claims[i], size, run, folder, p);
+  p->data = hash_common(out->size);
+  EP_TRY(plan(p, claims, count, out->size, run, folder));
+  for (int i = 0; i < count; i++) {
+    EP_CHECK(!ep_run_stopped(), EP_ERR_INTERRUPTED, "interrupted");
+    ep_checked *c = &out->claim[out->count++];
+    c->claim = claims[i];
+    c->paper = paper_of(claims[i]);
+    EP_TRY(one_job(c, out->size, run, folder, p));
   }
-  EP_TRY(st);
-  return sum_up(result, jobs);
+  return EP_OK;
 }
 
-ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count,
+void ep_reproduced_free(ep_reproduced *r) {
+  for (int i = 0; i < r->count; i++) ep_claim_result_free(&r->claim[i].result);
+  ep_release(r->claim);
+  *r = (ep_reproduced){0};
+}
+
+ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
                        ep_claim_size size, const ep_run_config *run, const char *folder) {
-  *result = json_object();
-  EP_CHECK(*result, EP_ERR_NOMEM, "no memory for results");
+  *out = (ep_reproduced){.size = size, .seed = run->seed, .precision = run->precision};
   ep_run *const mine = ep_run_current(); /* its hooks are ours until the end */
   progress p = {.outer = ep_run_set_hooks(mine, NULL)};
   const ep_run_hooks hooks = {.progress = tell, .user = &p, .stop = p.outer.stop};
   ep_run_set_hooks(mine, &hooks);
-  ep_status st = reproduce(*result, claims, count, size, run, folder, &p);
+  ep_status st = reproduce(out, claims, count, run, folder, &p);
   ep_run_set_hooks(mine, &p.outer);
   if (st == EP_ERR_INTERRUPTED)
     st = EP_FAIL(st,
                  "interrupted; finished claims are in %s/jobs: the same command goes on from there",
                  folder);
-  if (st) json_decref(*result), *result = NULL;
+  if (st) ep_reproduced_free(out);
   return st;
 }

@@ -11,65 +11,58 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *text_of(const json_t *job, const char *name) {
-  const char *s = json_string_value(json_object_get(job, name));
-  return s ? s : "";
+static const char *outcome(const ep_checked *c) {
+  return ep_claim_outcome_name(ep_checked_outcome(c));
 }
 
-static const char *outcome(const json_t *job) { return text_of(job, "outcome"); }
-
-static bool belongs(const json_t *job, const char *paper) {
-  return strcmp(text_of(job, "paper"), paper) == 0;
-}
-
-static bool is_open(const json_t *job) { return strstr(text_of(job, "source"), "(open)") != NULL; }
+static bool is_open(const ep_checked *c) { return ep_claim_is_question(c->claim); }
 
 /* ---- a section a claim */
 
-static ep_status facts(json_t *section, const json_t *job) {
+static ep_status facts(json_t *section, const ep_checked *c) {
   json_t *list = json_array();
   EP_TRY(ep_json_put(section, "facts", list));
-  EP_TRY(ep_json_append(list, json_pack("[s, s]", is_open(job) ? "The question" : "The paper says",
-                                        text_of(job, "says"))));
-  EP_TRY(ep_json_append(list, json_pack("[s, s]", "Criterion", text_of(job, "criterion"))));
-  if (text_of(job, "control")[0])
-    EP_TRY(ep_json_append(list, json_pack("[s, s]", "Must fail", text_of(job, "control"))));
-  if (json_object_get(job, "error"))
-    return ep_json_append(list, json_pack("[s, s]", "Could not run", text_of(job, "error")));
-  EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", json_object_get(job, "measured"))));
-  const char *const words[][2] = {{is_open(job) ? "Found" : "Found besides", "found"},
-                                  {"What was done", "notes"}};
-  for (int i = 0; i < 2; i++) {
-    const json_t *sentences = json_object_get(job, words[i][1]);
-    if (json_array_size(sentences))
-      EP_TRY(ep_json_append(list, json_pack("[s, O]", words[i][0], sentences)));
-  }
-  return ep_json_append(list, json_pack("[s, O]", "Seconds", json_object_get(job, "seconds")));
+  EP_TRY(ep_json_append(
+      list, json_pack("[s, s]", is_open(c) ? "The question" : "The paper says", c->claim->says)));
+  EP_TRY(ep_json_append(list, json_pack("[s, s]", "Criterion", c->claim->criterion)));
+  if (c->claim->control)
+    EP_TRY(ep_json_append(list, json_pack("[s, s]", "Must fail", c->claim->control)));
+  if (c->claim->mutation)
+    EP_TRY(ep_json_append(list, json_pack("[s, s]", "Goes red with", c->claim->mutation)));
+  if (c->error[0]) return ep_json_append(list, json_pack("[s, s]", "Could not run", c->error));
+  EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", c->result.measured)));
+  if (json_array_size(c->result.found))
+    EP_TRY(ep_json_append(
+        list, json_pack("[s, O]", is_open(c) ? "Found" : "Found besides", c->result.found)));
+  if (json_array_size(c->result.notes))
+    EP_TRY(ep_json_append(list, json_pack("[s, O]", "What was done", c->result.notes)));
+  return ep_json_append(list, json_pack("[s, f]", "Seconds", c->seconds));
 }
 
 /* names of figures are names of files: those of a page differ by the claim's id in front */
-static ep_status figures(json_t *section, const json_t *job) {
+static ep_status figures(json_t *section, const ep_checked *c) {
   size_t i;
   json_t *figure, *list = json_array();
   EP_TRY(ep_json_put(section, "figures", list));
-  json_array_foreach(json_object_get(job, "figures"), i, figure) {
+  json_array_foreach(c->result.figures, i, figure) {
     char name[128];
     json_t *copy;
     EP_TRY(ep_json_copy(&copy, figure));
-    snprintf(name, sizeof name, "%s-%.60s", text_of(job, "id"), text_of(figure, "name"));
+    snprintf(name, sizeof name, "%s-%.60s", c->claim->id,
+             json_string_value(json_object_get(figure, "name")));
     EP_TRY(ep_json_append(list, copy));
     EP_TRY(ep_json_put(copy, "name", json_string(name)));
   }
   return EP_OK;
 }
 
-static ep_status claim_section(json_t *sections, const json_t *job) {
+static ep_status claim_section(json_t *sections, const ep_checked *c) {
   char title[256];
-  snprintf(title, sizeof title, "%s: %s", text_of(job, "id"), text_of(job, "source"));
-  json_t *section = json_pack("{s:s, s:s}", "title", title, "badge", outcome(job));
+  snprintf(title, sizeof title, "%s: %s", c->claim->id, c->claim->source);
+  json_t *section = json_pack("{s:s, s:s}", "title", title, "badge", outcome(c));
   EP_TRY(ep_json_append(sections, section));
-  EP_TRY(facts(section, job));
-  return figures(section, job);
+  EP_TRY(facts(section, c));
+  return figures(section, c);
 }
 
 /* ---- the table of claims */
@@ -121,135 +114,172 @@ static void put_measured(buffer *b, const json_t *measured, const char *name, co
 
 /* the first few numbers; all of them are in the paper's page */
 enum { WORDS = 1600 };
-static const char *measured_words(char out[WORDS], const json_t *job) {
+static const char *measured_words(char out[WORDS], const ep_checked *c) {
   enum { MOST = 10 };
-  const json_t *measured = json_object_get(job, "measured");
   const char *name;
   json_t *value;
   buffer b = {out, 0, WORDS};
   int count = 0;
-  if (json_object_get(job, "error")) return text_of(job, "error");
+  if (c->error[0]) return c->error;
   out[0] = '\0';
   for (int arrays = 0; arrays < 2; arrays++) /* single numbers first */
-    json_object_foreach((json_t *)measured, name, value) {
+    json_object_foreach(c->result.measured, name, value) {
       if (json_is_array(value) != arrays || is_bound(name)) continue;
       if (count++ >= MOST) continue;
       if (b.used) put(&b, "; ");
-      put_measured(&b, measured, name, value);
+      put_measured(&b, c->result.measured, name, value);
     }
   if (count > MOST) put(&b, "; and %d more", count - MOST);
   return out;
 }
 
-static ep_status overview_table(json_t *section, const json_t *jobs, const char *paper) {
-  json_t *rows = json_array(), *job;
-  size_t i;
+/* claim i, if it is of the paper (NULL: of any); else NULL */
+static const ep_checked *of_paper(const ep_reproduced *r, int i, const ep_paper *paper) {
+  return !paper || r->claim[i].paper == paper ? &r->claim[i] : NULL;
+}
+
+static bool any_of(const ep_reproduced *r, const ep_paper *paper) {
+  for (int i = 0; i < r->count; i++)
+    if (of_paper(r, i, paper)) return true;
+  return false;
+}
+
+static ep_status overview_table(json_t *section, const ep_reproduced *r, const ep_paper *paper) {
+  json_t *rows = json_array();
   json_t *table =
       json_pack("{s:s, s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s, s:s, s:s}], s:o}", "title", "Claims",
                 "columns", "name", "claim", "name", "source", "name", "outcome", "name", "measured",
                 "name", "time", "unit", "s", "format", ".3~g", "rows", rows);
   EP_TRY(ep_json_put(section, "tables", json_pack("[o]", table)));
-  json_array_foreach(jobs, i, job) {
-    if (paper && !belongs(job, paper)) continue;
+  for (int i = 0; i < r->count; i++) {
+    const ep_checked *c = of_paper(r, i, paper);
     char words[WORDS];
-    EP_TRY(ep_json_append(
-        rows, json_pack("[s, s, s, s, O]", text_of(job, "id"), text_of(job, "source"), outcome(job),
-                        measured_words(words, job), json_object_get(job, "seconds"))));
+    if (c)
+      EP_TRY(ep_json_append(rows, json_pack("[s, s, s, s, f]", c->claim->id, c->claim->source,
+                                            outcome(c), measured_words(words, c), c->seconds)));
   }
   return EP_OK;
 }
 
 /* ---- documents */
 
-static ep_status verdict(json_t *document, const json_t *jobs, const char *paper) {
-  int count[3] = {0}; /* pass or answered, fail, error */
-  char words[200];
-  size_t i;
-  json_t *job;
-  json_array_foreach(jobs, i, job) {
-    if (paper && !belongs(job, paper)) continue;
-    count[outcome(job)[0] == 'f' ? 1 : outcome(job)[0] == 'e' ? 2 : 0]++;
+typedef struct {
+  int good, failed, errors; /* passed or answered */
+  double seconds;
+} tally;
+static tally count_up(const ep_reproduced *r, const ep_paper *paper) {
+  tally t = {0};
+  for (int i = 0; i < r->count; i++) {
+    const ep_checked *c = of_paper(r, i, paper);
+    if (!c) continue;
+    const ep_claim_outcome o = ep_checked_outcome(c);
+    t.failed += o == EP_CLAIM_FAIL;
+    t.errors += o == EP_CLAIM_ERROR;
+    t.good += o == EP_CLAIM_PASS || o == EP_CLAIM_ANSWERED;
+    t.seconds += c->seconds;
   }
+  return t;
+}
+
+static ep_status verdict(json_t *document, const ep_reproduced *r, const ep_paper *paper) {
+  const tally t = count_up(r, paper);
+  char words[200];
   snprintf(words, sizeof words,
-           "%d of %d claims came out at this size, %d did not, %d could not run.", count[0],
-           count[0] + count[1] + count[2], count[1], count[2]);
+           "%d of %d claims came out at this size, %d did not, %d could not run.", t.good,
+           t.good + t.failed + t.errors, t.failed, t.errors);
   return ep_json_put(document, "verdict",
                      json_pack("[{s:s, s:s, s:s}]", "question", "Do the claims come out?", "answer",
-                               count[1] + count[2] ? "fails" : "holds", "words", words));
+                               t.failed + t.errors ? "fails" : "holds", "words", words));
 }
 
 typedef struct {
-  const json_t *result, *machine;
+  const ep_reproduced *result;
+  const json_t *machine;
   const char *command, *folder;
 } source;
 
 /* what the pages share; the first section is the table. paper NULL: all of them */
-static ep_status begin(json_t *document, const source *s, const char *title, const char *paper) {
-  const json_t *jobs = json_object_get(s->result, "claims");
-  json_t *first = json_pack("{s:s}", "title", "All claims"), *settings = json_object();
+static ep_status begin(json_t *document, const source *s, const char *title,
+                       const ep_paper *paper) {
+  const ep_reproduced *r = s->result;
+  const char *precision = paper && paper->in_double ? "double" : r->precision;
+  json_t *first = json_pack("{s:s}", "title", "All claims");
   EP_TRY(ep_json_put(document, "title", json_string(title)));
   EP_TRY(ep_json_put(document, "sections", json_pack("[o]", first)));
-  EP_TRY(verdict(document, jobs, paper));
-  EP_TRY(overview_table(first, jobs, paper));
-  EP_TRY(ep_json_put(document, "settings", settings));
-  static const char *const fields[] = {"size", "seed", "precision"};
-  for (int i = 0; i < 3; i++)
-    EP_TRY(ep_json_put(settings, fields[i], json_incref(json_object_get(s->result, fields[i]))));
+  EP_TRY(verdict(document, r, paper));
+  EP_TRY(overview_table(first, r, paper));
+  EP_TRY(ep_json_put(document, "settings",
+                     json_pack("{s:s, s:I, s:s}", "size", ep_claim_size_name(r->size), "seed",
+                               (json_int_t)r->seed, "precision", precision)));
   EP_TRY(ep_json_put(document, "command", json_string(s->command)));
-  EP_TRY(ep_json_put(document, "version", json_incref(json_object_get(s->result, "version"))));
+  EP_TRY(ep_json_put(document, "version", json_string(ep_version())));
   if (s->machine) EP_TRY(ep_json_put(document, "machine", json_incref((json_t *)s->machine)));
   return EP_OK;
 }
 
-static ep_status fill_paper(json_t *document, const source *s, const ep_paper *paper) {
-  size_t i;
-  json_t *job, *own = json_array(), *result = json_pack("{s:o}", "claims", own);
+/* result.json: the claims of a paper, or (NULL) all, with how many passed */
+static ep_status result_json(json_t *document, const ep_reproduced *r, const ep_paper *paper) {
+  const tally t = count_up(r, paper);
+  json_t *claims = json_array(), *one, *result = json_object();
   EP_TRY(ep_json_put(document, "result", result));
-  EP_TRY(begin(document, s, paper->title, paper->name));
-  if (paper->in_double)
-    EP_TRY(ep_json_put(json_object_get(document, "settings"), "precision", json_string("double")));
-  json_array_foreach(json_object_get(s->result, "claims"), i, job) {
-    if (!belongs(job, paper->name)) continue;
-    EP_TRY(claim_section(json_object_get(document, "sections"), job));
-    EP_TRY(ep_json_append(own, json_incref(job)));
+  if (!paper)
+    EP_CHECK(
+        json_object_update_new(
+            result, json_pack("{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:f}", "size",
+                              ep_claim_size_name(r->size), "seed", (json_int_t)r->seed, "precision",
+                              r->precision, "version", ep_version(), "passed", t.good, "failed",
+                              t.failed, "errors", t.errors, "seconds", t.seconds)) == 0,
+        EP_ERR_NOMEM, "no memory for a result");
+  EP_TRY(ep_json_put(result, "claims", claims));
+  for (int i = 0; i < r->count; i++) {
+    if (!of_paper(r, i, paper)) continue;
+    EP_TRY(ep_checked_to_json(&one, &r->claim[i]));
+    EP_TRY(ep_json_append(claims, one));
+  }
+  return EP_OK;
+}
+
+static ep_status fill_paper(json_t *document, const source *s, const ep_paper *paper) {
+  EP_TRY(result_json(document, s->result, paper));
+  EP_TRY(begin(document, s, paper->title, paper));
+  for (int i = 0; i < s->result->count; i++) {
+    const ep_checked *c = of_paper(s->result, i, paper);
+    if (c) EP_TRY(claim_section(json_object_get(document, "sections"), c));
   }
   return EP_OK;
 }
 
 /* a card a claim: its first figure, what it says, how it came out, and where the rest is */
-static ep_status add_card(json_t *cards, const json_t *job, const ep_paper *paper) {
+static ep_status add_card(json_t *cards, const ep_checked *c) {
   char link[300];
-  json_t *card = json_object();
-  const json_t *figure = json_array_get(json_object_get(job, "figures"), 0);
-  snprintf(link, sizeof link, "%s/report.html#%s", paper->name, text_of(job, "id"));
+  json_t *card = json_object(), *figure = json_array_get(c->result.figures, 0);
+  snprintf(link, sizeof link, "%s/report.html#%s", c->paper->name, c->claim->id);
   EP_TRY(ep_json_append(cards, card));
-  EP_TRY(ep_json_put(card, "title", json_string(text_of(job, "id"))));
-  EP_TRY(ep_json_put(card, "badge", json_string(outcome(job))));
-  EP_TRY(ep_json_put(card, "text", json_string(text_of(job, "says"))));
+  EP_TRY(ep_json_put(card, "title", json_string(c->claim->id)));
+  EP_TRY(ep_json_put(card, "badge", json_string(outcome(c))));
+  EP_TRY(ep_json_put(card, "text", json_string(c->claim->says)));
   EP_TRY(ep_json_put(card, "link", json_string(link)));
-  return figure ? ep_json_put(card, "figure", json_incref((json_t *)figure)) : EP_OK;
+  return figure ? ep_json_put(card, "figure", json_incref(figure)) : EP_OK;
 }
 
-static ep_status add_cards(json_t *sections, const json_t *jobs) {
-  size_t i;
-  json_t *job, *cards;
+static ep_status add_cards(json_t *sections, const ep_reproduced *r) {
   for (const ep_paper *p = ep_papers; p->name; p++) {
-    cards = NULL;
-    json_array_foreach(jobs, i, job) {
-      if (!belongs(job, p->name)) continue;
-      if (!cards)
-        EP_TRY(ep_json_append(
-            sections, json_pack("{s:s, s:o}", "title", p->title, "cards", cards = json_array())));
-      EP_TRY(add_card(cards, job, p));
+    json_t *cards = json_array();
+    if (!any_of(r, p)) {
+      json_decref(cards);
+      continue;
     }
+    EP_TRY(ep_json_append(sections, json_pack("{s:s, s:o}", "title", p->title, "cards", cards)));
+    for (int i = 0; i < r->count; i++)
+      if (of_paper(r, i, p)) EP_TRY(add_card(cards, &r->claim[i]));
   }
   return EP_OK;
 }
 
 static ep_status fill_overview(json_t *document, const source *s) {
-  EP_TRY(ep_json_put(document, "result", json_incref((json_t *)s->result)));
+  EP_TRY(result_json(document, s->result, NULL));
   EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
-  EP_TRY(add_cards(json_object_get(document, "sections"), json_object_get(s->result, "claims")));
+  EP_TRY(add_cards(json_object_get(document, "sections"), s->result));
   json_t *where = json_array();
   EP_TRY(ep_json_append(json_object_get(document, "sections"),
                         json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
@@ -259,13 +289,6 @@ static ep_status fill_overview(json_t *document, const source *s) {
     EP_TRY(ep_json_append(where, json_string(line)));
   }
   return EP_OK;
-}
-
-static bool any_of(const json_t *jobs, const char *paper) {
-  size_t i;
-  json_t *job;
-  json_array_foreach(jobs, i, job) if (belongs(job, paper)) return true;
-  return false;
 }
 
 /* paper NULL: the overview */
@@ -292,17 +315,17 @@ static void put_cell(FILE *to, const char *s) {
 }
 
 /* what is asked, and what was found, with its uncertainty */
-static void put_open(FILE *to, const json_t *jobs) {
-  size_t i, k;
-  json_t *job, *sentence;
+static void put_open(FILE *to, const ep_reproduced *r) {
+  size_t k;
+  json_t *sentence;
   fputs("\n## Open problems\n\n| claim | outcome | question | found |\n|---|---|---|---|\n", to);
-  json_array_foreach(jobs, i, job) {
-    if (!is_open(job)) continue;
-    fprintf(to, "| %s | %s | ", text_of(job, "id"), outcome(job));
-    put_cell(to, text_of(job, "says"));
+  for (const ep_checked *c = r->claim; c < r->claim + r->count; c++) {
+    if (!is_open(c)) continue;
+    fprintf(to, "| %s | %s | ", c->claim->id, outcome(c));
+    put_cell(to, c->claim->says);
     fputs(" | ", to);
-    put_cell(to, text_of(job, "error"));
-    json_array_foreach(json_object_get(job, "found"), k, sentence) {
+    put_cell(to, c->error);
+    json_array_foreach(c->result.found, k, sentence) {
       if (k) fputc(' ', to);
       put_cell(to, json_string_value(sentence));
     }
@@ -310,25 +333,27 @@ static void put_open(FILE *to, const json_t *jobs) {
   }
 }
 
-static void put_found(FILE *to, const json_t *jobs, const char *paper) {
-  size_t i, k;
-  json_t *job, *sentence;
-  json_array_foreach(jobs, i, job) if (belongs(job, paper) && !is_open(job))
-      json_array_foreach(json_object_get(job, "found"), k, sentence)
-          fprintf(to, "* %s: %s\n", text_of(job, "id"), json_string_value(sentence));
+static void put_found(FILE *to, const ep_reproduced *r, const ep_paper *paper) {
+  size_t k;
+  json_t *sentence;
+  for (int i = 0; i < r->count; i++) {
+    const ep_checked *c = of_paper(r, i, paper);
+    if (!c || is_open(c)) continue;
+    json_array_foreach(c->result.found, k, sentence)
+        fprintf(to, "* %s: %s\n", c->claim->id, json_string_value(sentence));
+  }
 }
 
-static void put_claims(FILE *to, const json_t *jobs, const char *paper) {
+static void put_claims(FILE *to, const ep_reproduced *r, const ep_paper *paper) {
   char words[WORDS];
-  size_t i;
-  json_t *job;
   fputs("\n| claim | outcome | criterion | measured |\n|---|---|---|---|\n", to);
-  json_array_foreach(jobs, i, job) {
-    if (!belongs(job, paper)) continue;
-    fprintf(to, "| %s | %s | ", text_of(job, "id"), outcome(job));
-    put_cell(to, text_of(job, "criterion"));
+  for (int i = 0; i < r->count; i++) {
+    const ep_checked *c = of_paper(r, i, paper);
+    if (!c) continue;
+    fprintf(to, "| %s | %s | ", c->claim->id, outcome(c));
+    put_cell(to, c->claim->criterion);
     fputs(" | ", to);
-    put_cell(to, measured_words(words, job));
+    put_cell(to, measured_words(words, c));
     fputs(" |\n", to);
   }
 }
@@ -349,15 +374,14 @@ static void put_machine(FILE *to, const json_t *machine) {
 static ep_status write_findings(const source *s) {
   char path[1200];
   ep_file file;
-  const json_t *jobs = json_object_get(s->result, "claims");
+  const ep_reproduced *r = s->result;
   snprintf(path, sizeof path, "%.1000s/findings.md", s->folder);
   EP_TRY(ep_file_open(&file, path));
   FILE *to = file.stream;
   fputs("# Findings\n\nMade by ", to);
   ep_markdown_code(to, s->command);
-  fprintf(to, ": size %s, seed %lld, version %s.\n", text_of(s->result, "size"),
-          (long long)json_integer_value(json_object_get(s->result, "seed")),
-          text_of(s->result, "version"));
+  fprintf(to, ": size %s, seed %ld, version %s.\n", ep_claim_size_name(r->size), r->seed,
+          ep_version());
   if (s->machine) {
     fputs("Machine: ", to);
     put_machine(to, s->machine);
@@ -365,24 +389,22 @@ static ep_status write_findings(const source *s) {
   }
   fputs("In brackets: 95 % intervals of exponents, two standard errors of gains.\n", to);
   bool open = false;
-  size_t i;
-  json_t *job;
-  json_array_foreach(jobs, i, job) open = open || is_open(job);
-  if (open) put_open(to, jobs);
+  for (int i = 0; i < r->count; i++) open = open || is_open(&r->claim[i]);
+  if (open) put_open(to, r);
   for (const ep_paper *p = ep_papers; p->name; p++) {
-    if (!any_of(jobs, p->name)) continue;
+    if (!any_of(r, p)) continue;
     fprintf(to, "\n## %s\n\n", p->title);
-    put_found(to, jobs, p->name);
-    put_claims(to, jobs, p->name);
+    put_found(to, r, p);
+    put_claims(to, r, p);
   }
   return ep_file_commit(&file);
 }
 
-ep_status ep_reproduce_write(const char *folder, const json_t *result, const char *command,
+ep_status ep_reproduce_write(const char *folder, const ep_reproduced *r, const char *command,
                              const json_t *machine) {
-  const source s = {result, machine, command, folder};
+  const source s = {r, machine, command, folder};
   for (const ep_paper *p = ep_papers; p->name; p++)
-    if (any_of(json_object_get(result, "claims"), p->name)) EP_TRY(write_page(&s, p));
+    if (any_of(r, p)) EP_TRY(write_page(&s, p));
   EP_TRY(write_page(&s, NULL));
   return write_findings(&s);
 }

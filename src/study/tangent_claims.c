@@ -51,6 +51,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_lee,
      {8, 60, 600},
      .control = "targets that grow as sqrt M, and R_0 with them: the criterion must not be met",
+     .mutation = "src/theory/lee.c: `ep_mat_axpy(&l->c, -l->rate, &l->F);` becomes "
+                 "`ep_mat_axpy(&l->c, -2 * l->rate, &l->F);`",
      .outcome = "pass"},
     {"tangent-bounds",
      "TANGENT Lemma B.1, Theorem B.2, eq. 30, 120",
@@ -61,6 +63,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_bounds,
      {4, 15, 40},
      .control = "1.2 times the critical rate: eq. 57 must fail",
+     .mutation = "src/theory/lee.c: `ep_mat_axpy(&d->net.theta, -rate, &d->gradient.theta);` "
+                 "becomes `ep_mat_axpy(&d->net.theta, -3 * rate, &d->gradient.theta);`",
      .outcome = "pass"},
     {"tangent-rate",
      "TANGENT eta_crit",
@@ -72,6 +76,8 @@ const ep_claim ep_claims_tangent[] = {
      .control =
          "rates above the limit: the linear model must not converge, nor the network at three "
          "times it",
+     .mutation = "src/kernel/squared.c: `{ return 2 / s->lambda[s->U.rows - 1]; }` becomes `{ "
+                 "return 3 / s->lambda[s->U.rows - 1]; }`",
      .outcome = "pass"},
     {"tangent-loss",
      "TANGENT section 6 (open)",
@@ -100,6 +106,9 @@ const ep_claim ep_claims_tangent[] = {
      tangent_nngp,
      {2, 8, 30},
      .control = "H = 1: the kurtosis must differ from a normal one's by 5 standard errors",
+     .mutation = "src/model/network.c: `draw(ep_net_weights(out, l), shape.standard ? "
+                 "root_of_layer(&shape, l) : 1, seed, l);` becomes `draw(ep_net_weights(out, l), "
+                 "2, seed, 0);`",
      .outcome = "pass"},
     {"tangent-ensemble",
      "TANGENT A.1, eq. 5 (Neal, Lee)",
@@ -110,6 +119,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_ensemble,
      {2, 8, 60},
      .control = "the same networks before training: mean or variance must be off",
+     .mutation = "src/theory/regression.c: `variance[i] -= *ep_d(&V, j, i)` becomes `variance[i] "
+                 "+= *ep_d(&V, j, i)`",
      .outcome = "pass"},
     {"tangent-nofreelunch",
      "TANGENT Thm 2.2, Lemma 4.1",
@@ -119,6 +130,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_nofreelunch,
      {1, 1, 1},
      .control = "one relu layer without biases on the circle: the sum must not be n",
+     .mutation = "src/theory/measure.c: `T *= d->value[first + j];` becomes `T *= 1.01 * "
+                 "d->value[first + j];`",
      .outcome = "pass"},
     {"tangent-general",
      "TANGENT eq. 6 to 8, Lemma 1 (e)",
@@ -129,6 +142,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_general,
      {1, 5, 20},
      .control = "random functions, no eigenfunctions: they must leave [0,1] or fall",
+     .mutation = "src/theory/regression.c: `*ep_d(L, i, i) += ridge;` becomes `*ep_d(L, i, i) += "
+                 "ridge + 1;`",
      .outcome = "pass"},
     {"tangent-modes",
      "TANGENT section 6 (Simon Fig. 2c)",
@@ -138,6 +153,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_modes,
      {3, 12, 40},
      .control = "the spectrum of one hidden layer: its prediction must be off by more than 0.05",
+     .mutation = "src/theory/learnability.c: `s->value[k] / (s->value[k] + kappa);` becomes "
+                 "`s->value[k] / (s->value[k] + 2 * kappa);`",
      .outcome = "pass"},
     {"tangent-predict",
      "Simon 2021, TANGENT section 5",
@@ -147,6 +164,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_predict,
      {8, 30, 60},
      .control = "networks of width 20: their error must be off by more than 15 %",
+     .mutation = "src/theory/learnability.c: `s->value[k] / (s->value[k] + kappa);` becomes "
+                 "`s->value[k] / (s->value[k] + 2 * kappa);`",
      .outcome = "pass"},
     {"tangent-finite",
      "TANGENT section 6 (open)",
@@ -164,5 +183,7 @@ const ep_claim ep_claims_tangent[] = {
      tangent_slips,
      {1, 1, 1},
      .control = "each formula as printed: its error must be above what is allowed",
+     .mutation = "src/theory/regression.c: `*ep_d(L, i, i) += ridge;` becomes `*ep_d(L, i, i) += "
+                 "ridge + 1;`",
      .outcome = "pass"},
     {0}};

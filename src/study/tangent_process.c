@@ -210,9 +210,10 @@ ep_status tangent_nngp(ep_claim_result *r, ep_claim_size size, const ep_run_conf
 
 /* ---- tangent-ensemble */
 
-enum { TRAIN = 8, NEW = 8, WAYS = 3 };
-/* What becomes of a drawn network: nothing, all of it is trained, its last layer alone is. */
-enum { BEFORE, ALL_LAYERS, LAST_LAYER };
+enum { TRAIN = 8, NEW = 8 };
+/* What becomes of a drawn network: nothing, all of it is trained, its last layer alone is; and its last layer with targets
+ * N(0, I), which is reported. */
+enum { BEFORE, ALL_LAYERS, LAST_LAYER, WAYS, ROUGH = WAYS, ROWS };
 
 typedef struct {
   const char *name, *phi;
@@ -225,8 +226,8 @@ enum { ENSEMBLES = sizeof ensembles / sizeof *ensembles };
 
 /* Mean and variance at infinite width: Lee's of trained networks, the NNGP's posterior of those whose last layer is. */
 typedef struct {
-  ep_mat X, T, Y;
-  ep_mat mean[WAYS]; /* (NEW x 1); none for BEFORE */
+  ep_mat X, T, Y, rough; /* rough: targets that a network of the kind would hardly give */
+  ep_mat mean[WAYS];     /* (NEW x 1); none for BEFORE */
   double variance[WAYS][NEW], prior[NEW];
   ep_variance_config variances;
 } limit_law;
@@ -253,6 +254,8 @@ static ep_status limit_of(ep_work *work, limit_law *l, const ensemble_kind *kind
   EP_TRY(tangent_points(work, &l->X, TRAIN, INPUTS, seed, 11));
   EP_TRY(tangent_points(work, &l->T, NEW, INPUTS, seed, 12));
   EP_TRY(ep_work_mat(work, &l->Y, EP_DOUBLE, TRAIN, 1));
+  EP_TRY(ep_work_mat(work, &l->rough, EP_DOUBLE, TRAIN, 1));
+  ep_random_fill_normal(&l->rough, (uint64_t)seed, EP_STREAM_DATA, 14);
   EP_TRY(tangent_kernel(&k, kind->phi, kind->depth, kind->hidden));
   k.network.config.last_bias_variance = kind->last;
   l->variances = k.network.config;
@@ -276,7 +279,7 @@ static ep_status limit_of(ep_work *work, limit_law *l, const ensemble_kind *kind
 
 /* f (NEW): the network with its last layer trained to the end, f_0 + k(x, X) k(X, X)^{-1} (Y - f_0(X)) with the kernel of
  * its own last hidden layer, h'h/M and the bias's variance */
-static ep_status last_layer(const ep_mat *f, const limit_law *l, const ep_net *net,
+static ep_status last_layer(const ep_mat *f, const limit_law *l, const ep_mat *Y, const ep_net *net,
                             const ep_supervised *d) {
   const ptrdiff_t width = net->shape.width;
   ep_work work = {0};
@@ -292,7 +295,7 @@ static ep_status last_layer(const ep_mat *f, const limit_law *l, const ep_net *n
     ep_mat_mul(&k[i], 1. / (double)width, &h[i], EP_N, &h[0], EP_T, 1);
   }
   if (!st) st = ep_supervised_outputs(&F0, d, &l->X);
-  if (!st) ep_mat_copy(&C, &l->Y), ep_mat_axpy(&C, -1, &F0);
+  if (!st) ep_mat_copy(&C, Y), ep_mat_axpy(&C, -1, &F0);
   if (!st) st = ep_regression_ridge(&C, &k[0], &C, 0);
   if (!st) st = ep_supervised_outputs(f, d, &l->T);
   if (!st) ep_mat_mul(f, 1, &k[1], EP_N, &C, EP_N, 1);
@@ -301,19 +304,20 @@ static ep_status last_layer(const ep_mat *f, const limit_law *l, const ep_net *n
 }
 
 /* outputs at the new points of one network, each way */
-static ep_status one_network(double f[WAYS][NEW], const limit_law *l, const ep_net_config *c,
+static ep_status one_network(double f[ROWS][NEW], const limit_law *l, const ep_net_config *c,
                              uint64_t seed) {
   double k[TRAIN * TRAIN], loss;
   const ep_mat K = ep_mat_view(EP_DOUBLE, TRAIN, TRAIN, k);
-  ep_mat F[WAYS];
+  ep_mat F[ROWS];
   ep_net net;
   ep_supervised *d = NULL;
   ep_squared *s = NULL;
-  for (int w = 0; w < WAYS; w++) F[w] = ep_mat_view(EP_DOUBLE, NEW, 1, f[w]);
+  for (int w = 0; w < ROWS; w++) F[w] = ep_mat_view(EP_DOUBLE, NEW, 1, f[w]);
   EP_TRY(ep_net_draw(&net, c, &l->variances, INPUTS, seed, EP_DOUBLE));
   ep_status st = ep_supervised_from(&d, &net, &l->X, &l->Y, false);
   if (!st) st = ep_supervised_outputs(&F[BEFORE], d, &l->T);
-  if (!st) st = last_layer(&F[LAST_LAYER], l, &net, d);
+  if (!st) st = last_layer(&F[LAST_LAYER], l, &l->Y, &net, d);
+  if (!st) st = last_layer(&F[ROUGH], l, &l->rough, &net, d);
   if (!st) st = ep_ntk_empirical(NULL, &K, &net, &l->X, NULL, EP_TRACE, tangent_memory);
   if (!st) st = ep_squared_new(&s, &K);
   if (!st) st = ep_supervised_steps(&loss, d, 0.9 * ep_squared_critical_rate(s), 400, INFINITY);
@@ -326,21 +330,21 @@ static ep_status one_network(double f[WAYS][NEW], const limit_law *l, const ep_n
 
 /* mean and variance over networks at the new points, each way */
 typedef struct {
-  double mean[WAYS][NEW], variance[WAYS][NEW];
+  double mean[ROWS][NEW], variance[ROWS][NEW];
 } ensemble_law;
 
 static ep_status ensemble(ensemble_law *e, const limit_law *l, const ep_net_config *c, int count,
                           long seed) {
-  double squares[WAYS][NEW] = {{0}}, f[WAYS][NEW];
+  double squares[ROWS][NEW] = {{0}}, f[ROWS][NEW];
   *e = (ensemble_law){0};
   for (int i = 0; i < count; i++) {
     EP_TRY(ep_run_step("networks", i, count));
     EP_TRY(one_network(f, l, c, (uint64_t)(1000 * (seed + 1) + i)));
-    for (int w = 0; w < WAYS; w++)
+    for (int w = 0; w < ROWS; w++)
       for (int j = 0; j < NEW; j++)
         e->mean[w][j] += f[w][j] / count, squares[w][j] += f[w][j] * f[w][j];
   }
-  for (int w = 0; w < WAYS; w++)
+  for (int w = 0; w < ROWS; w++)
     for (int j = 0; j < NEW; j++)
       e->variance[w][j] = (squares[w][j] - count * pow(e->mean[w][j], 2)) / (count - 1);
   return EP_OK;
@@ -409,6 +413,7 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
   const int count = claim_pick(size, 40, 100, 200);
   json_t *figure;
   double limit = NAN, seen = NAN; /* variance of trained networks over the posterior's */
+  double rough[ENSEMBLES];        /* the same of the last layer, with targets N(0, I) */
   r->pass = true;
   EP_TRY(claim_figure(&figure, r, "ensemble", EP_FIGURE_LINE, "Trained networks and their limits",
                       "The mean of an ensemble of trained networks at new points is that of its "
@@ -426,6 +431,7 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
     ep_status st = limit_of(&work, &l, kind, run->seed);
     if (!st) st = ensemble(&e, &l, &c, count, run->seed);
     if (!st) st = judge_ensemble(r, figure, kind->name, &e, &l, count);
+    if (!st) rough[i] = total(e.variance[ROUGH]) / total(l.variance[LAST_LAYER]);
     if (!st && i == 0) {
       limit = total(l.variance[ALL_LAYERS]) / total(l.variance[LAST_LAYER]);
       seen = total(e.variance[ALL_LAYERS]) / total(l.variance[LAST_LAYER]);
@@ -435,6 +441,15 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
   }
   EP_TRY(ep_claim_measure(r, "networks", count));
   EP_TRY(ep_claim_measure(r, "variance over that of the NNGP posterior", seen));
+  EP_TRY(
+      ep_claim_measure_all(r, "ratio of variances, last layer, targets N(0, I)", rough, ENSEMBLES));
+  EP_TRY(ep_claim_found(
+      r,
+      "The agreement is for targets that the NNGP would give. With targets N(0, I), whose norm "
+      "sqrt(y'K^-1 y) is large, the last layer's variance at these widths is %.1f (erf) and %.1f "
+      "(tanh, two layers) times the posterior's: what the kernel of a finite layer is off by is "
+      "multiplied by that norm.",
+      rough[0], rough[1]));
   EP_TRY(ep_claim_note(
       r,
       "8 points and 8 new ones on the sphere of R^5, targets drawn from the NNGP itself; erf with "

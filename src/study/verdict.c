@@ -183,12 +183,23 @@ ep_finding ep_falls(const ep_power_law *law) {
 
 /* ---- order and choice */
 
-static int before(const ep_row *a, const ep_row *b, ep_score by) {
+/* what it takes, as a class: inputs as they are, a closed form, a descent in training's place, training */
+static int effort(const ep_row *row) {
+  if (!row->method) return 0;
+  return row->method->closed ? 1 : row->method->stands_for ? 2 : 3;
+}
+
+/* Bytes are counted, so that a choice by them is the same again; seconds are not. */
+static bool costs_less(const ep_row *a, const ep_row *b) {
+  if (effort(a) != effort(b)) return effort(a) < effort(b);
+  return ep_spread_of(a, offsetof(ep_trial, memory)).high <
+         ep_spread_of(b, offsetof(ep_trial, memory)).high;
+}
+
+static bool before(const ep_row *a, const ep_row *b, ep_score by) {
   const double x = ep_spread_score(a, by).mean, y = ep_spread_score(b, by).mean;
   if (isfinite(x) != isfinite(y)) return isfinite(x);
-  if (isfinite(x) && x != y) return x > y;
-  return ep_spread_of(a, offsetof(ep_trial, seconds)).mean <
-         ep_spread_of(b, offsetof(ep_trial, seconds)).mean;
+  return isfinite(x) && x != y ? x > y : costs_less(a, b);
 }
 
 void ep_rows_sort(ep_row *row, int count, ep_score by) {
@@ -199,17 +210,27 @@ void ep_rows_sort(ep_row *row, int count, ep_score by) {
     }
 }
 
-int ep_rows_choose(const ep_row *row, int count, ep_score by, bool closed_only) {
-  double best = -INFINITY, least = INFINITY;
+static bool is_choice(const ep_row *row, ep_choice of) {
+  if (of == EP_OF_BASELINES) return !row->method;
+  return row->method && !(of == EP_OF_CLOSED && ep_row_trains(row));
+}
+
+static double best_score(const ep_row *row, int count, ep_score by, ep_choice of) {
+  double best = -INFINITY;
+  for (int i = 0; i < count; i++)
+    if (is_choice(&row[i], of)) best = fmax(best, ep_spread_score(&row[i], by).mean);
+  return best;
+}
+
+int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_choice of) {
+  const double best = best_score(row, count, by, of);
   int chosen = -1;
-  for (int pass = 0; pass < 2; pass++)
-    for (int i = 0; i < count; i++) {
-      const double score = ep_spread_score(&row[i], by).mean;
-      if (!row[i].method || !isfinite(score) || (closed_only && ep_row_trains(&row[i]))) continue;
-      const double time = ep_spread_of(&row[i], offsetof(ep_trial, seconds)).mean;
-      if (pass == 0) best = fmax(best, score);
-      else if (score >= best - EP_MARGIN && time < least) least = time, chosen = i;
-    }
+  if (of == EP_OF_BASELINES && best <= best_score(row, count, by, EP_OF_METHODS) + EP_MARGIN)
+    return -1;
+  for (int i = 0; i < count; i++)
+    if (is_choice(&row[i], of) && ep_spread_score(&row[i], by).mean >= best - EP_MARGIN &&
+        (chosen < 0 || costs_less(&row[i], &row[chosen])))
+      chosen = i;
   return chosen;
 }
 

@@ -83,11 +83,14 @@ ep_finding ep_small(const double *drift, int count, double tolerance);
 /* Does it fall with width: is the interval of the exponent below zero? number: the exponent. */
 ep_finding ep_falls(const ep_power_law *law);
 
-/* The rows sorted by mean score, best first; of equal ones the cheaper; those without a score last. */
+/* The rows sorted by mean score, best first; of equal ones the cheaper; those without a score last. Cheaper: by class (inputs as
+ * they are, closed forms, descents that stand for training, training), then by memory. Both are counted, not timed: the
+ * same jobs give the same order and choice whenever they are run. */
 void ep_rows_sort(ep_row *row, int count, ep_score by);
-/* What to use: of the methods whose score is at most EP_MARGIN below the best of them, the one with the least time. -1:
- * none has a score. Baselines are no choice: they are there to be beaten. */
-int ep_rows_choose(const ep_row *row, int count, ep_score by, bool closed_only);
+typedef enum { EP_OF_METHODS, EP_OF_CLOSED, EP_OF_BASELINES } ep_choice; /* CLOSED: no training */
+/* What to use: the cheapest of those whose score is at most EP_MARGIN below the best of them; -1: none has a score. A baseline is
+ * there to be beaten: it is a choice only where it is ahead of every method by more than EP_MARGIN, else -1. */
+int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_choice of);
 /* The training that a row is held against: what it stands for at its own width if that was run, else the training with
  * the best score; NULL: none was run. */
 const ep_row *ep_row_training(const ep_row *row, const ep_row *rows, int count, ep_score by);

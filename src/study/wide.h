@@ -92,7 +92,11 @@ typedef ep_status wide_check(ep_claim_result *result, ep_claim_size size, const 
 wide_check wide_fig1, wide_lemma9, wide_fig2, wide_prop10, wide_fig3, wide_fig4l, wide_fig4m,
     wide_fig4r, wide_lemma17, wide_timescale, wide_remark15, wide_eq9, wide_fig5l, wide_fig5m,
     wide_fig5r, wide_fig7, wide_bounds, wide_theorem13, wide_prop18, wide_open, wide_open_losses,
-    wide_open_depth, wide_open_data, wide_open_start;
+    wide_open_depth, wide_open_data, wide_open_start, wide_cifar;
+/* The same on other images. */
+typedef ep_status wide_check_on(ep_claim_result *result, ep_claim_size size,
+                                const ep_run_config *run, const char *images);
+wide_check_on wide_fig1_on, wide_fig3_on, wide_fig4l_on, wide_fig4r_on, wide_fig5l_on;
 
 /* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
 typedef struct {

@@ -61,11 +61,12 @@ static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, 
   return wide_slope(figure, NULL, &c);
 }
 
-ep_status wide_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+ep_status wide_fig1_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                       const char *images) {
   static const wide_size sizes[] = {{10, 500, 3, 4, {100, 300, 1000, 3000}},
                                     {10, 500, 5, 5, {100, 300, 1000, 3000, 10000}},
                                     {10, 500, 5, 5, {100, 300, 1000, 3000, 10000}}};
-  const wide_setting s = {.data = wide_images(size), .rate = 1};
+  const wide_setting s = {.data = images, .rate = 1};
   ep_work work = {0};
   const ep_status st = fig1(r, &work, &s, &sizes[size], run);
   ep_work_free(&work);
@@ -74,6 +75,10 @@ ep_status wide_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config 
                        "Norms a point in the place of entries, whose largest is heavy-tailed. "
                        "Control: the dot product for a fifth of the epochs."));
   return wide_say(r, &s, &sizes[size]);
+}
+
+ep_status wide_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return wide_fig1_on(r, size, run, wide_images(size));
 }
 
 /* ---- Figs. 3, 5 left, 7: the drift falls with width */
@@ -116,9 +121,14 @@ static const wide_size drift_sizes[] = {{50, 500, 3, 4, {50, 100, 200, 400}},
                                         {100, 500, 5, 5, {100, 200, 400, 800, 1600}},
                                         {1000, 500, 5, 5, {100, 300, 1000, 3000, 10000}}};
 
+ep_status wide_fig3_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                       const char *images) {
+  return falls(r, &(wide_setting){.data = images, .rate = 1, .track = "ntk"}, &drift_sizes[size],
+               run);
+}
+
 ep_status wide_fig3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return falls(r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk"},
-               &drift_sizes[size], run);
+  return wide_fig3_on(r, size, run, wide_images(size));
 }
 
 ep_status wide_fig7(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -132,9 +142,14 @@ static const wide_size deep_sizes[] = {{20, 100, 3, 4, {25, 50, 100, 200}},
                                        {50, 200, 5, 5, {50, 100, 200, 400, 800}},
                                        {1000, 500, 5, 5, {50, 100, 300, 1000, 3000}}};
 
-ep_status wide_fig5l(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  return falls(r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .depth = 3},
+ep_status wide_fig5l_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                        const char *images) {
+  return falls(r, &(wide_setting){.data = images, .rate = 1, .track = "ntk", .depth = 3},
                &deep_sizes[size], run);
+}
+
+ep_status wide_fig5l(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return wide_fig5l_on(r, size, run, wide_images(size));
 }
 
 /* ---- Figs. 2, 5 middle: with the dot product it grows without bound */

@@ -85,7 +85,7 @@ static ep_status one_loss(verdict *v, ep_claim_result *r, ep_work *work, json_t 
                           .augment = c->augment,
                           .rate = c->rate,
                           .track = "ntk",
-                          .track_every = z->epochs > 400 ? 2 : 1,
+                          .track_every = 2,
                           .track_points = 20};
   claim_curve q[QUANTITIES];
   ep_power_law half;
@@ -137,7 +137,7 @@ static ep_status losses(ep_claim_result *r, ep_work *work, const wide_size *z, c
 }
 
 ep_status wide_open_losses(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const wide_size sizes[] = {{30, 250, 3, 4, {40, 80, 160, 320}},
+  static const wide_size sizes[] = {{30, 250, 2, 4, {40, 80, 160, 320}},
                                     {100, 600, 3, 4, {100, 200, 400, 800}},
                                     {1000, 1000, 5, 5, {100, 300, 1000, 3000, 10000}}};
   ep_work work = {0};

@@ -11,15 +11,19 @@ static const wide_size pca_sizes[] = {{50, 200, 3, 4, {50, 100, 200, 400}},
                                       {1000, 500, 5, 4, {100, 300, 1000, 3000}}};
 /* ---- Fig. 4 left: the drift of C */
 
-ep_status wide_fig4l(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {
-      .data = wide_images(size), .method = "grassmann", .track = "c", .rate = 1};
+ep_status wide_fig4l_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                        const char *images) {
+  const wide_setting s = {.data = images, .method = "grassmann", .track = "c", .rate = 1};
   wide_drift d, other;
   EP_TRY(wide_drift_check(&d, r, "", "c_frobenius", &s, &pca_sizes[size], run));
   const wide_setting scaled = wide_same_progress(&s, &pca_sizes[size]);
   EP_TRY(wide_drift_check(&other, r, "control", "c_frobenius", &scaled, &pca_sizes[size], run));
   r->pass = wide_falls(&d.width) && d.diverged == 0 && !wide_falls(&other.width);
   return wide_say(r, &s, &pca_sizes[size]);
+}
+
+ep_status wide_fig4l(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return wide_fig4l_on(r, size, run, wide_images(size));
 }
 
 /* ---- Fig. 4 middle: W moves faster than C */
@@ -165,12 +169,17 @@ static ep_status fig4r(ep_claim_result *r, ep_work *work, const wide_setting *s,
   return wide_say(r, s, z);
 }
 
-ep_status wide_fig4r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {.data = wide_images(size), .method = "grassmann", .rate = 1};
+ep_status wide_fig4r_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                        const char *images) {
+  const wide_setting s = {.data = images, .method = "grassmann", .rate = 1};
   ep_work work = {0};
   const ep_status st = fig4r(r, &work, &s, &pca_sizes[size], run);
   ep_work_free(&work);
   return st;
+}
+
+ep_status wide_fig4r(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return wide_fig4r_on(r, size, run, wide_images(size));
 }
 
 /* ---- Lemma 17: PCA of C(0) and PCA of C(t) */

@@ -297,8 +297,9 @@ ep_status wide_times_add(wide_times *t, const wide_fit *f, double scale) {
 
 /* what was run, and what is the same in all of them */
 ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z) {
-  const bool images = strcmp(s->data, "digits") == 0 || strcmp(s->data, "mnist") == 0 ||
-                      strcmp(s->data, "fashion") == 0;
+  static const char *const sets[] = {"digits", "mnist", "fashion", "cifar10"};
+  bool images = false;
+  for (int i = 0; i < 4; i++) images = images || strcmp(s->data, sets[i]) == 0;
   char text[500];
   snprintf(text, sizeof text,
            "%s, %ld anchors, positives by %s, one random negative; widths %ld to %ld, %ld outputs, "

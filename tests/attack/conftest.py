@@ -1,7 +1,9 @@
 """What every attack needs: the program, small inputs, counts for the table of docs/reliability.md."""
 import json
 import os
+import pathlib
 import subprocess
+import time
 
 import numpy as np
 import pytest
@@ -9,6 +11,36 @@ import pytest
 PROGRAM = os.environ["EIGENPAIR"]
 LONG = os.environ.get("EP_ATTACK") == "long"
 FREE = ("second", "peak", "memory", "time", "rate")  # what differs between two runs
+
+
+# ---- the log of tools/attack.py, by which what was broken off goes on
+
+LOG = os.environ.get("EP_ATTACK_LOG")
+OF = {"key": os.environ.get("EP_ATTACK_KEY"), "revision": os.environ.get("EP_ATTACK_REVISION")}
+
+
+def pytest_collection_modifyitems(config, items):
+    """Leaves out what passed already, with this program and this test."""
+    lines = pathlib.Path(LOG).read_text().splitlines() if LOG and os.path.exists(LOG) else []
+    last = {t["test"]: t for t in map(json.loads, lines)}
+    done = lambda item: item.nodeid in last and last[item.nodeid]["passed"] and last[item.nodeid]["key"] == OF["key"]
+    config.hook.pytest_deselected(items=[i for i in items if done(i)])
+    items[:] = [i for i in items if not done(i)]
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item, call):
+    report = (yield).get_result()
+    if not LOG or report.skipped or not (report.when == "call" or report.failed):
+        return
+    with open(LOG, "a") as f:
+        f.write(json.dumps({"test": item.nodeid, "passed": report.passed, "seconds": round(report.duration, 2),
+                            "counts": report.user_properties, **OF}) + "\n")
+
+
+def pytest_runtest_teardown(item):
+    if time.time() > float(os.environ.get("EP_ATTACK_END", "inf")):
+        item.session.shouldstop = "the time is over; the rest is for the next call"
 
 
 def settled(value):

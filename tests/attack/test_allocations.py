@@ -38,7 +38,7 @@ COMMANDS = {
     "compare": ["compare", "--data", "x.npy", "--widths", 6, "--runs", 1, "--epochs", 2, "--outputs", 2, "--methods", "gd,pca",
                 "--out", "c", "--json"],
     "report": ["report", "doc/document.json", "--out", "again", "--json"],
-    "reproduce": ["reproduce", "linear-fig1", "--quick", "--out", "r", "--json"],
+    "reproduce": ["reproduce", "linear-fig1" if LONG else "linear-prop1", "--quick", "--out", "r", "--json"],
 }
 PREPARE = {
     "resume": [["fit", "--data", "x.npy", "--epochs", 3, "--width", 16, "--outputs", 2, "--every", 2, "--checkpoint", "k.npz"]],

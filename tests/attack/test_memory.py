@@ -85,6 +85,16 @@ def test_cap_is_kept(folder, tally, cap, case):
     tally(f"{case}, {cap}", round(peak / 1e6) if done.returncode == 0 else "refused")
 
 
+@pytest.mark.parametrize("node", ["30M", "1G", "1T"])
+def test_plan_is_small(tmp_path, node):
+    """Defect 7: --memory of plan is a planned node's; the program itself takes its map (small here) and below 60 MB, whatever the
+    node has."""
+    env = environment(LD_PRELOAD=FAULTS, EP_FILE_AT=0, EP_FILE_LOG=tmp_path / "log", OMP_NUM_THREADS=2)
+    done = run(["plan", "--points", "1e9", "--ranks", 32, "--memory", node], tmp_path, env)
+    assert done.returncode == 0, done.stderr
+    assert 1024 * int((tmp_path / "log").read_text().split()[1]) <= 60e6
+
+
 @pytest.mark.parametrize("cap, drawn", [("60M", False), ("400M", True)])
 def test_drawing_is_within_the_cap(tmp_path, cap, drawn):
     """Defect 7: node, 90 MB, draws the figures of a report where --memory leaves it room, and not otherwise."""

@@ -4,6 +4,8 @@ import json
 import os
 import pathlib
 import subprocess
+import sys
+import time
 import types
 from collections import namedtuple
 
@@ -29,6 +31,20 @@ def environment(folder):
 
 def how_to_call(folder, *args):
     return dict(args=[str(PROGRAM), *map(str, args)], cwd=folder, env=environment(folder), stdin=subprocess.DEVNULL)
+
+
+WATCH = """import os, sys
+_, state, used = os.wait4(os.spawnv(os.P_NOWAIT, sys.argv[1], sys.argv[1:]), 0)
+sys.stderr.write(f"\\n{used.ru_maxrss * 1024}")
+sys.exit(os.waitstatus_to_exitcode(state))"""
+
+
+def watched(how):
+    """What `how_to_call` says is run -> its result, and the most bytes it had resident, everything included. A small process
+    watches it, for a fork counts the size of who forks."""
+    done = subprocess.run(**{**how, "args": [sys.executable, "-c", WATCH, *how["args"]]}, capture_output=True, text=True)
+    err, _, peak = done.stderr.rpartition("\n")
+    return Result(done.returncode, done.stdout, err), int(peak)
 
 
 @pytest.fixture
@@ -59,6 +75,24 @@ def ep(call):
         return Result(done.returncode, done.stdout, done.stderr)
 
     return run
+
+
+@pytest.fixture
+def undrawn(monkeypatch):
+    """Reports without drawings: Node is not found. It takes most of the time of a small one; test_report.py looks at them."""
+    monkeypatch.setenv("PATH", "/none")
+
+
+def processor_seconds(pid):
+    """What a process has used so far; a busy machine does not matter to it."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until_at_work(process, seconds=0.3):
+    """Until it has used so much of the processor: it is far beyond its start, on a fast and on a busy machine."""
+    while process.poll() is None and processor_seconds(process.pid) < seconds:
+        time.sleep(0.01)
 
 
 @pytest.fixture

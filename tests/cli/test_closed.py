@@ -2,10 +2,10 @@
 import json
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
+from conftest import wait_until_at_work
 
 SMALL = ["--width", 60, "--outputs", 4, "--precision", "double"]
 
@@ -238,7 +238,7 @@ def test_interrupted(call, tmp_path, save, rng):
     save(x=rng.normal(size=(60000, 30)).astype(np.float32))
     run = subprocess.Popen(stderr=subprocess.PIPE, text=True, **call(
         "fit", "--method", "pca", "--data", "x.npy", "--width", 3000, "--outputs", 64, "--path", "free", "--out", "m.npz"))
-    time.sleep(1.5)
+    wait_until_at_work(run)
     run.send_signal(signal.SIGINT)
     err = run.communicate()[1]
     assert run.returncode == 130 and "interrupted" in err and err.count("\n") == 1

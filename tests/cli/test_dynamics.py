@@ -2,10 +2,10 @@
 import json
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
+from conftest import wait_until_at_work
 
 
 def contrast(X, signs):
@@ -155,9 +155,9 @@ def test_interrupted(call, tmp_path, args):
     """Work of many minutes ends soon: exit 130, one line, no file."""
     p = subprocess.Popen(**call("dynamics", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        time.sleep(0.5)
+        wait_until_at_work(p)
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=10)
+        out, err = p.communicate(timeout=60)
     finally:
         if p.poll() is None:
             p.kill()

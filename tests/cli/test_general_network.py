@@ -1,6 +1,7 @@
 """Networks as people have them: biases, layers of unequal width, an activation a layer, the standard parametrisation, state
 dicts of PyTorch. Everything against plain NumPy that shares no code with the library."""
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -184,6 +185,19 @@ def test_analytic_kernel_is_the_limit(good, save, rng):
             K.append(np.abs(np.load("K.npy") - np.load("A.npy")).mean() / np.abs(np.load("A.npy")).mean())
         gaps.append(np.mean(K))
     assert gaps[1] < 0.04 and gaps[1] < gaps[0] / 3
+
+
+def test_from_torch(good, refused, torch_file, save, rng):
+    """--init FILE --from torch: a state dict as before, and nothing else; --from FILE goes on meaning sums."""
+    save(x=rng.normal(size=(6, 5)))
+    np.savez("ours.npz", V=np.ones((7, 5)), W=np.ones((7, 3)))
+    for command, out in (["ntk"], "K.npy"), (["fit", "--method", "gd", "--augment", "noise:0.1", "--epochs", 2], "m.npz"):
+        for more in [], ["--from", "torch"]:
+            good(*command, "--data", "x.npy", "--init", "state.npz", *more, "--out", f"{len(more)}{out}")
+        assert Path("0" + out).read_bytes() == Path("2" + out).read_bytes()
+        assert "no state dict" in refused(*command, "--data", "x.npy", "--init", "ours.npz", "--from", "torch")
+        assert "give --init" in refused(*command, "--data", "x.npy", "--from", "torch")
+    assert "torch.npz" in refused("fit", "--from", "torch.npz")
 
 
 @pytest.mark.parametrize("words, part", [

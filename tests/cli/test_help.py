@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-COMMANDS = ["fit", "accumulate", "merge", "plan", "embed", "compare", "ntk", "probe", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
+COMMANDS = ["fit", "accumulate", "merge", "plan", "embed", "compare", "ntk", "probe", "views", "neighbours", "explore", "report", "dynamics", "learnability", "regress", "optima", "reproduce", "data",
             "completion", "version"]
 # what --help must say of an option: its default as it stands in the help
 DEFAULTS = {
@@ -26,7 +26,7 @@ DEFAULTS = {
                 "covariance": "1", "views": "0", "features": "dense", "time": "10m", "filters": "data", "path": "auto", "parametrisation": "ntk",
                 "landmarks": "0", "ridge": "0.01", "power": "0", "retraction": "qr",
                 "norms": "features", "solver": "auto", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
-    "ntk": {"kernel": "empirical", "layout": "full", "out": "kernel.npy", "samples": "0", "scale": "auto",
+    "ntk": {"kernel": "empirical", "layout": "full", "from": "auto", "out": "kernel.npy", "samples": "0", "scale": "auto",
             "width": "1000", "depth": "1", "outputs": "10", "activation": "relu", "weight-variance": "1",
             "bias-variance": "0", "last-variance": "1", "last-bias-variance": "0", "parametrisation": "ntk", "seed": "0", "precision": "single", "threads": "0",
             "memory": "0"},
@@ -52,6 +52,8 @@ DEFAULTS = {
     "probe": {"probe": "linear", "standardise": "auto", "holdout": "0.2", "ridge": "1e-4", "penalty": "auto", "cost": "0.01",
               "tolerance": "1e-4", "iterations": "1000", "neighbours": "20", "temperature": "0.07",
               "uniformity-points": "10000", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
+    "views": {"views": "3", "outputs": "64", "ridge": "0.01", "samples": "0", "scale": "auto", "features": "dense", "time": "10m",
+              "filters": "data", "seed": "0", "precision": "single", "threads": "0", "memory": "0"},
     "neighbours": {"k": "10", "metric": "cosine", "out": "neighbours.npy", "seed": "0", "precision": "single", "threads": "0",
                    "memory": "0"},
     "explore": {"out": "map.html", "metric": "cosine", "neighbours": "10", "clusters": "0", "steps": "400",
@@ -72,6 +74,7 @@ OTHERS = {
     "compare": "quick test test-labels data labels image strict pairs augment anchors positives negatives input-scale init layers biases frozen json progress",
     "ntk": "data data2 labels image strict drift explain input-scale init layers biases json progress",
     "probe": "embedding labels test-embedding test-labels positives out json progress",
+    "views": "augment report data labels image strict json progress",
     "neighbours": "embedding query distances json progress",
     "explore": "embedding images text colour data labels image strict json progress",
     "report": "json progress",
@@ -173,6 +176,18 @@ def test_did_you_mean(ep, command, wrong, right):
     code, out, err = ep(command, wrong, "3")
     assert (code, out) == (2, "") and err.count("\n") == 1
     assert err.startswith(f"eigenpair {command}: ") and f"did you mean {right}?" in err
+
+
+@pytest.mark.parametrize("words, part", [
+    (["fti"], "did you mean fit?"), (["exlpore"], "did you mean explore?"),
+    (["fit", "--method", "pac"], "did you mean pca?"), (["fit", "--loss", "sofmax"], "did you mean softmax?"),
+    (["fit", "--method", "simclr"], "is a loss here: --method gd --loss ntxent"), (["fit", "--method", "VICReg"], "--method gd --loss vicreg"),
+    (["fit", "--method", "rbf"], "'rbf' is not known; choose one of: auto, gd"),
+])
+def test_names_of_commands_and_choices(ep, words, part):
+    """The same for commands and for names among which one chooses; a loss in the place of a method says how it is trained."""
+    code, out, err = ep(*words)
+    assert (code, out) == (2, "") and err.count("\n") == 1 and part in err
 
 
 @pytest.mark.parametrize("command", COMMANDS)

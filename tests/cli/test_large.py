@@ -1,22 +1,27 @@
 """Data that do not fit --memory: read and augmented when asked for, from one file or several, to the same answers."""
 import json
-import subprocess
-import sys
+import os
 
 import numpy as np
 import pytest
-from conftest import shipped_only
+from conftest import shipped_only, watched
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """20,000 points of 500 numbers (40 MB) whole and in three shards of uneven size -> their folder."""
+    folder, rng = tmp_path_factory.mktemp("made"), np.random.default_rng(7)
+    x = (rng.normal(size=(20000, 30)) @ rng.normal(size=(30, 500))).astype("f4")
+    np.save(folder / "x.npy", x)
+    for i, part in enumerate(np.split(x, [7000, 7001])):
+        np.save(folder / f"part-{i}.npy", part)
+    return folder
 
 
 @pytest.fixture
-def files(save, rng, tmp_path):
-    """20,000 points of 500 numbers (40 MB) whole and in three shards of uneven size."""
-    x = rng.normal(size=(20000, 30)) @ rng.normal(size=(30, 500))
-    x = x.astype("f4")
-    save(x=x)
-    for i, part in enumerate(np.split(x, [7000, 7001])):
-        np.save(tmp_path / f"part-{i}.npy", part)
-    return x
+def files(made, tmp_path):
+    for path in made.iterdir():
+        os.link(path, tmp_path / path.name)
 
 
 SMALL = ["--memory", "60M", "--threads", 2]
@@ -72,17 +77,10 @@ def test_bad_shards(ep, save, rng, tmp_path):
     assert r.code == 2 and "big.npy: row 19001, column 78: is NaN" in r.err
 
 
-WATCH = """import os, subprocess, sys
-process = subprocess.Popen(sys.argv[1:], stdout=subprocess.DEVNULL)
-_, status, used = os.wait4(process.pid, 0)
-print(used.ru_maxrss * 1024 if status == 0 else "failed")"""
-
-
 def peak(call, *args):
-    """Most resident bytes of the program, everything included; watched by a small process, whose own size a fork counts."""
-    how = call(*args)
-    how["args"] = [sys.executable, "-c", WATCH, *how["args"]]
-    return int(subprocess.run(**how, capture_output=True, text=True).stdout)
+    done, most = watched(call(*args))
+    assert done.code == 0, done.err
+    return most
 
 
 @pytest.mark.parametrize("how", [["--kernel", "analytic"], ["--layout", "full", "--width", 20, "--outputs", 2],

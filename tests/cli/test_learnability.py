@@ -164,6 +164,30 @@ def test_labels_of_data(learn, good):
     assert re.search(r"^From \d+ points the kernel learns .* of the labels", text, re.M)
 
 
+def test_beyond_the_data(learn, good, tmp_path):
+    """From 300 digits what 1,200 would bring. At all 300 the error on new points is GCV's, by NumPy; E(2M)^2 / E(4M) is that.
+    What 1,200 do bring, at 800 others, is measured by NumPy too."""
+    r = learn("--data", "digits", "--samples", 300, "--trains", "100,600,1200")
+    near, far = r["curve"][1:]
+    assert r["train"] == 100 and "beyond" not in r["curve"][0] and r["curve"][0]["target_learnability"] > 0
+    assert far["target_learnability"] is None and far["beyond"]["low"] < far["predicted_unseen_mse"] < far["beyond"]["high"]
+    assert far["kappa"] < near["kappa"] < r["kappa"] and " from 1200 (" in r["answer"] and "by the law" in r["answer"]
+    for samples, name in (300, "few"), (0, "all"):
+        good("data", "convert", "--data", "digits", "--samples", samples, "--out", f"{name}.npy", "--labels-out", f"{name}y.npy")
+    def points(name):
+        X = np.load(tmp_path / f"{name}.npy").astype(float).reshape(-1, 784)
+        F = np.eye(10)[np.load(tmp_path / f"{name}y.npy")]
+        return relu_ntk(X / np.linalg.norm(X, axis=1, keepdims=True)), F - F.mean(axis=0)
+    K, F = points("few")
+    A = np.linalg.inv(K)
+    assert near["predicted_mse"] ** 2 / far["predicted_mse"] == pytest.approx(300 * ((A @ F) ** 2).sum() / np.trace(A) ** 2, rel=1e-6)
+    K, F = points("all")
+    P = K[1200:, :1200] @ np.linalg.solve(K[:1200, :1200], F[:1200])
+    assert far["predicted_unseen_mse"] == pytest.approx(((P - F[1200:]) ** 2).sum(axis=1).mean(), rel=0.15)
+    text = good("learnability", "--data", "digits", "--samples", 100, "--trains", "50,200")
+    assert re.search(r"^ +200 +- .* beyond the data: ", text, re.M)
+
+
 def test_labels_of_files(learn, save, rng):
     X, y = rng.normal(size=(60, 3)), np.arange(60, dtype=np.int32) % 2
     X[:, 0] += 3 * y
@@ -217,6 +241,9 @@ BAD = {
     "no degree": (["--data", "cube:3", "--train", 2, "--target", "degree:"], "degree"),
     "degree of data": (["--data", "moons", "--train", 2, "--target", "degree:1"], "degree"),
     "more than all points": (["--data", "cube:3", "--train", 9], "9"),
+    "more than a whole domain": (["--data", "cube:3", "--trains", 9], "9"),
+    "more than a random function has": (["--data", "few.npy", "--trains", 9], "9"),
+    "more than so few tell": (["--data", "few.npy", "--target", "K.npy", "--trains", 9], "too few"),
     "bad trains": (["--data", "cube:3", "--trains", "2,x"], "--trains"),
     "half a point": (["--data", "cube:3", "--trains", "2.5"], "2.5"),
     "negative ridge": (["--data", "cube:3", "--train", 2, "--ridge", -1], "--ridge"),
@@ -237,7 +264,7 @@ BAD = {
 def test_bad_input(ep, save, tmp_path, what):
     nan, odd = np.eye(4), np.eye(4)
     nan[1, 1], odd[1, 2] = np.nan, 1
-    save(K=np.eye(4), wide=np.ones((3, 4)), odd=odd, minus=-np.eye(4), nan=nan, zero=np.zeros((4, 4)), f=np.ones(5),
+    save(few=np.eye(4), K=np.eye(4), wide=np.ones((3, 4)), odd=odd, minus=-np.eye(4), nan=nan, zero=np.zeros((4, 4)), f=np.ones(5),
          zeros=np.zeros(4), y=np.arange(3, dtype=np.int32))
     args, word = BAD[what]
     before = sorted(p.name for p in tmp_path.iterdir())

@@ -6,11 +6,10 @@ import os
 import re
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
-from conftest import ACTIVATIONS, ROOT, as_matrix, assert_kernel, close
+from conftest import ACTIVATIONS, ROOT, as_matrix, assert_kernel, close, wait_until_at_work
 
 
 def load_cases():
@@ -227,9 +226,9 @@ def test_interrupted(call, tmp_path, args):
     """A kernel of many seconds ends soon: exit 130, one line, no file."""
     p = subprocess.Popen(**call("ntk", *args), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        time.sleep(0.3)
+        wait_until_at_work(p)
         p.send_signal(signal.SIGINT)
-        out, err = p.communicate(timeout=5)
+        out, err = p.communicate(timeout=60)
     finally:
         if p.poll() is None:
             p.kill()

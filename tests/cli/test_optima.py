@@ -3,10 +3,10 @@ import json
 import re
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
+from conftest import wait_until_at_work
 
 KEYS = {"w", "lambda", "gap", "roughness", "stable", "basin"}
 SLOPE = {"relu": lambda a: (a > 0) * 1.0, "leaky:0.2": lambda a: np.where(a > 0, 1, 0.2), "linear": np.ones_like,
@@ -197,7 +197,7 @@ def test_text_and_report(good, tmp_path):
     assert re.search(r"optima +4, of which 4 are", out) and re.search(r"starts +50: \d+ dead", out)
     assert "out/report.html" in out and "Where one node can end" in (tmp_path / "out" / "report.html").read_text()
     section, = json.loads((tmp_path / "out" / "document.json").read_text())["sections"]
-    assert [len(t["rows"]) for t in section["tables"]] == [4, 0]
+    assert [len(t["rows"]) for t in section["tables"]] == [4]
     figure = {f["name"]: f for f in section["figures"]}
     curves, slices, gap = figure["convergence"], figure["map"], figure["gap"]
     assert gap["x"]["log"] and gap["y"]["log"] and len(section["figures"]) == 3
@@ -235,7 +235,7 @@ def test_interrupted(call, tmp_path):
     p = subprocess.Popen(**call("optima", "--data", "summation:8,4000,0.38", "--starts", 100000, "--out", "w.npy"),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     try:
-        time.sleep(1)
+        wait_until_at_work(p)
         p.send_signal(signal.SIGINT)
         out, err = p.communicate(timeout=60)
     finally:

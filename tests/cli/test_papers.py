@@ -28,6 +28,16 @@ def test_list_of_the_contract(listed, good):
     assert text.startswith("optima-stability  (OPTIMA Theorem 1)  pass") and "must fail  ratio 0.95" in text
 
 
+def test_mutations(listed):
+    """Every claim that can fail names a change of the program, which can still be made (tools/mutants.py makes it)."""
+    for c in listed():
+        if c["mutation"] is None:
+            assert "(open)" in c["source"], c["id"]
+            continue
+        file, old, new = re.fullmatch(r"(\S+): `(.+)` becomes `(.+)`", c["mutation"]).groups()
+        assert (ROOT / file).read_text().count(old) == 1 and old != new, c["id"]
+
+
 def test_outcomes_of_the_committed_run(listed):
     """docs/findings.md has the same; an older one says pass where a question is answered."""
     rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (pass|fail|answered) \|", (ROOT / "docs/findings.md").read_text(), re.M))

@@ -4,12 +4,11 @@ import re
 import signal
 import struct
 import subprocess
-import time
 
 import numpy as np
 import pytest
 
-from conftest import refuse
+from conftest import refuse, wait_until_at_work
 
 LABELS = np.array([-3, 4, 70])
 
@@ -323,7 +322,7 @@ def test_interrupted(call, rng, save):
     save(e=rng.normal(size=(40000, 200)).astype(np.float32), y=np.arange(40000) % 2)
     p = subprocess.Popen(**call("probe", "--embedding", "e.npy", "--labels", "y.npy", "--probe", "knn", "--threads", 1),
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    time.sleep(1.5)
+    wait_until_at_work(p, 0.5)
     p.send_signal(signal.SIGINT)
     out, err = p.communicate(timeout=60)
     assert (p.returncode, out) == (130, "") and "interrupted" in err

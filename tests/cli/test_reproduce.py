@@ -7,6 +7,7 @@ import time
 import pytest
 
 FAST = ["linear-prop1", "linear-fig4"]
+pytestmark = pytest.mark.usefixtures("undrawn")  # test_claims.py has the drawings of all
 
 
 @pytest.fixture

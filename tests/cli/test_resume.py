@@ -10,6 +10,7 @@ import time
 
 import numpy as np
 import pytest
+from conftest import wait_until_at_work
 
 CASES = {
     "full": ["--data", "x.npy"],
@@ -144,7 +145,7 @@ def test_advice_keeps_the_history(launch, ep, tmp_path):
 def test_interrupted_without_every(launch, ep, whole, results, tmp_path):
     """Ctrl-C saves even when no checkpoints were asked for, in the place asked for."""
     p = launch(*CASES["full"], *OPTIONS, "--epochs", 1000000, "--checkpoint", "my place.npz", "--out", "part.npz")
-    time.sleep(0.5)
+    wait_until_at_work(p)
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=100)
     assert p.returncode == 130 and "my place.npz" in err
@@ -167,11 +168,11 @@ def test_interrupted_and_the_disk_is_full(call, tmp_path):
     """When the work cannot be saved, it is not said to be saved: status 1."""
     def small_disk():
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (512, 512))
+        resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))  # as much as the OpenMP of clang needs
 
     p = subprocess.Popen(**call("fit", *CASES["full"], *OPTIONS, "--epochs", 1000000), stderr=subprocess.PIPE,
                          text=True, preexec_fn=small_disk)
-    time.sleep(0.5)
+    wait_until_at_work(p)
     p.send_signal(signal.SIGINT)
     _, err = p.communicate(timeout=100)
     assert p.returncode == 1 and err.count("\n") == 1 and "go on with" not in err

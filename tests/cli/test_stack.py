@@ -115,9 +115,23 @@ def test_features_auto(good, tmp_path):
         config = json.loads(z["config"].item())
     assert config["features"] == config["stack"] == f"stack:{name}"
     assert f"stack:{name}:" in good(*args, "--time", "1000m")  # two hundred points know no more
-    assert "stack:32x6,near=3,keep=8,pool=4" in good(*args, "--time", "0.1s")
+    assert "stack:32x6,zca=1,pool=3,root:" in good(*args, "--time", "0.1s")
+    assert "stack:32x6,zca=1,pool=3,root,mirror:" in good(*args[:-6], "--augment", "shift:1,flip", *args[-6:], "--time", "0.1s")
     good("embed", "--data", "digits", "--samples", 10, "--out", "e.npy")
     assert np.load(tmp_path / "e.npy").shape == (10, 8)
+
+
+def test_features_auto_alone(good, ep, tmp_path):
+    """One word: views, augmentation, scale, outputs and power follow, but for what is given; without it nothing does."""
+    words = ["fit", "--data", "digits", "--samples", 120, "--time", "0.1s", "--json"]
+    auto = json.loads(good(*words, "--features", "auto"))["config"]
+    assert (auto["method"], auto["views"], auto["augment"], auto["scale"], auto["outputs"], auto["power"]) == (
+        "whitened", 3, "auto", "raw", 256, 1)
+    own = json.loads(good(*words, "--features", "auto", "--views", 2, "--outputs", 5, "--power", 0, "--augment", "shift:1"))["config"]
+    assert (own["views"], own["augment"], own["scale"], own["outputs"], own["power"]) == (2, "shift:1", "raw", 5, 0)
+    plain = json.loads(good(*words, "--features", "patches:8,7,2", "--method", "whitened", "--outputs", 5))["config"]
+    assert (plain["scale"], plain["power"], plain["augment"]) == ("auto", 0, "")
+    good("embed", "--data", "digits", "--samples", 10, "--out", "e.npy")
 
 
 def test_features_auto_of_vectors(good, save, rng):

@@ -3,10 +3,10 @@ import itertools
 import json
 import signal
 import subprocess
-import time
 
 import numpy as np
 import pytest
+from conftest import wait_until_at_work
 
 MAPS = {"dense": ["--width", 60, "--depth", 2], "pca": ["--method", "pca", "--width", 60],
         "patches": ["--features", "patches:12,5,2"], "landmarks": ["--kernel", "analytic", "--landmarks", 40],
@@ -242,7 +242,7 @@ def test_killed_in_the_middle(call, ep, good, tmp_path):
     args = ["accumulate", "--data", "digits", "--views", 200, "--width", 400, "--threads", 1, "--shard", "1/1"]
     for number, code in (signal.SIGKILL, -9), (signal.SIGINT, 130):
         process = subprocess.Popen(**call(*args), stderr=subprocess.PIPE, text=True)
-        time.sleep(1)
+        wait_until_at_work(process)
         process.send_signal(number)
         _, err = process.communicate(timeout=60)
         assert process.returncode == code and not (tmp_path / "part.npz").exists()

@@ -226,6 +226,20 @@ def test_data_without_its_flag(ep, good, tmp_path):
     assert "is not an option" in ep("fit", "x.npy", "y.npy").err
 
 
+@pytest.mark.parametrize("command, ending", [(["fit", "x.npy"], ".npz"), (["ntk", "x.npy"], ".npy"), (["neighbours", "--embedding", "x.npy"], ".npy")])
+def test_an_array_is_not_called_a_table(ep, tmp_path, command, ending):
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(20, 4)))
+    code, _, err = ep(*command, "--out", "e.csv")
+    assert code == 2 and f"e.csv: what is written is no CSV: name it {ending}" in err and not (tmp_path / "e.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--label-column", "--columns", "--drop"])
+def test_columns_that_were_meant(ep, tmp_path, option):
+    (tmp_path / "t.csv").write_text("weight,height,kind\n1,2,a\n3,4,b\n")
+    code, _, err = ep("fit", "t.csv", option, "heigth")
+    assert code == 2 and f"{option} heigth: no such column; did you mean height?" in err
+
+
 @pytest.mark.parametrize("word, meant", [("digts", "digits"), ("mnist:tset", "mnist:test"), ("mons", "moons"), ("fashon:train", "fashion:train")])
 def test_names_that_were_meant(ep, word, meant):
     code, _, err = ep("fit", word)

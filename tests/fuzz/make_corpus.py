@@ -77,6 +77,13 @@ put("table", "commas", b'1y;n;t\nu;1,5;"a; b"\nv;2.000,25;NA\n')
 put("table", "missing", b"2a\tb\n1\t\n?\t3\n4\t5\n")
 put("table", "quotes", b'4"a","a",\n"1","2","x ""y""\nz"\n3,4,w\n')
 
+PLAN = {"columns": [{"name": "a", "kind": "number", "mean": 2.5, "deviation": 1.1}, {"name": "d", "kind": "date", "mean": 1.0, "deviation": 0.0},
+                    {"name": "b", "kind": "text", "categories": ["x", "y"], "shares": [0.5, 0.5]}],
+        "scale": "standard", "missing": "mean", "label": "c", "classes": ["u", "v"]}
+for first in b"89":  # 8: a plan, a zero, the table
+    put("table", f"plan{first - 48}", bytes([first]) + json.dumps(PLAN).encode() + b"\0a,b,c,d\n1,x,u,2020-01-01\n2,z,w,\n")
+put("table", "plan_raw", b"8" + json.dumps({"columns": PLAN["columns"][:1], "scale": "raw"}).encode() + b"\0a\n1\n2\n")
+
 record = bytes([3]) + bytes(range(256)) * 12
 put("cifar", "one", record)
 put("cifar", "label10", bytes([10]) + record[1:])
@@ -85,10 +92,10 @@ put("cifar", "csv", b"1,2\n3,4\n")
 put("cifar", "npy", npy(small.astype("<f4")))
 
 members = {"X.npy": npy(small.astype("<f4")), "config.npy": npy(np.array("{}"))}
-put("npz", "stored", npz(members, zipfile.ZIP_STORED))
-put("npz", "deflated", npz(members, zipfile.ZIP_DEFLATED))
-put("npz", "several", npz({"V.npy": npy(small), "W.npy": npy(small)}, zipfile.ZIP_STORED))
-put("npz", "note", npz({"note.txt": b"hello"}, zipfile.ZIP_DEFLATED))
+put("npz", "stored", b"0" + npz(members, zipfile.ZIP_STORED))
+put("npz", "deflated", b"0" + npz(members, zipfile.ZIP_DEFLATED))
+put("npz", "several", b"0" + npz({"V.npy": npy(small), "W.npy": npy(small)}, zipfile.ZIP_STORED))
+put("npz", "note", b"0" + npz({"note.txt": b"hello"}, zipfile.ZIP_DEFLATED))
 
 
 def png(array, kind):
@@ -130,8 +137,8 @@ members = {"sample": small.astype("<f4"), "V": eye.astype("<f4"), "W": eye[:, :2
 for end in "", ".1":
     members |= {f"sum_C{end}": eye, f"sum_B{end}": eye, f"sum_psi{end}": eye[:1]}
 members = {f"{name}.npy": npy(a) for name, a in members.items()}
-put("sums", "whitened", npz(members, zipfile.ZIP_STORED))
-put("sums", "packed", npz(members, zipfile.ZIP_DEFLATED))
+put("sums", "whitened", b"0" + npz(members, zipfile.ZIP_STORED))
+put("sums", "packed", b"0" + npz(members, zipfile.ZIP_DEFLATED))
 
 put("gzip", "text", gzip.compress(b"1,2\n3,4\n", mtime=0))
 put("gzip", "two", gzip.compress(b"one", mtime=0) + gzip.compress(b"two" * 100, mtime=0))
@@ -169,6 +176,23 @@ put("model", "by_hand", array(NAMES, "V", np.ones((3, 4), "f4")) + array(NAMES, 
 state = array(STATE, "theta", np.ones((1, 8), "f4")) + array(STATE, "history", np.ones((1, 2))) + array(STATE, "state", np.ones((1, 4)))
 put("checkpoint", "even", state + bytes(len(state) % 2))
 put("checkpoint", "odd", state + member(STATE, "config", 3, 0, 0, b"{}") + bytes((len(state) + 1) % 2))
+
+# an odd first byte: a description
+ZIP = ["X", "W", "arr_0", "config", "a/b", "X without .npy", "note.txt", "../X"]
+eight = np.arange(8, dtype="f4").reshape(2, 4)
+put("npz", "described", b"1" + array(ZIP, "X", eight) + array(ZIP, "W", eight[0]) + member(ZIP, "config", 3, 0, 0, b"{}"))
+for fault in range(1, 10):  # of archive.h
+    put("npz", f"fault{fault}", b"1" + bytes([8 * fault]) + array(ZIP, "X", eight)[1:] + array(ZIP, "arr_0", eight))
+SUMS = ["sample", "V", "W", "sum_C", "sum_B", "sum_psi", "sum_C.1", "sum_B.1", "sum_psi.1", "F", "X", "config"]
+eye = np.eye(3)
+parts = {"sample": np.ones((2, 3), "f4"), "V": eye.astype("f4"), "W": eye[:, :2].astype("f4"), "sum_C": eye, "sum_B": eye, "sum_psi": eye[:1]}
+described = b"".join(array(SUMS, n, a) for n, a in parts.items())
+more = b"".join(array(SUMS, n + ".1", parts[n]) for n in ("sum_C", "sum_B", "sum_psi"))
+#       odd, method, term, shards 2, total 6.0; first 0, count 1, anchors 3, views 6, pairs 6; first 1, ..; prints, nodes
+head = [1, 0, 0, 1, 6, 3, 0, 2, 6, 6, 0, 0, 2, 6, 6, 0]
+put("sums", "one_node", bytes(head + [0]) + described)
+put("sums", "two_nodes", bytes(head + [1]) + described + more)
+put("sums", "pca", bytes([1, 1] + head[2:] + [1]) + described + more)
 
 put("config", "gd", json.dumps(settings).encode())
 put("config", "empty", b"{}")

@@ -387,6 +387,10 @@ for (const scheme of ['light', 'dark'])
             view,
           );
           assert.deepEqual(wide, []);
+          const cut = () => [...document.querySelectorAll('main .scroll')].filter((e) => e.scrollWidth > e.clientWidth + 1).map((e) => e.ariaLabel);
+          if (width > 320) assert.deepEqual(await page.evaluate(cut), []);
+          const letters = await page.locator('.spectrum svg text').first().boundingBox();
+          assert.ok(letters.height > 10, `letters of ${letters.height} pixels`);
           for (const selector of [
             'h1',
             '.lead',

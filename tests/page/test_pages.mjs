@@ -85,9 +85,11 @@ async function look(name, width, colorScheme) {
 
 for (const [name, command] of Object.entries(pages))
   test(`${name}: nothing is cut, nothing complains`, async () => {
-    execFileSync(process.env.EIGENPAIR, [...command.flat(), ...small], { cwd: folder, stdio: ['ignore', 'ignore', 'inherit'] });
+    // the page draws by itself; the drawings in files are left out, for no node is found
+    const env = { ...process.env, PATH: '/none' };
+    execFileSync(process.env.EIGENPAIR, [...command.flat(), ...small], { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
     for (const page of [name, ...(more[name] || [])])
-      for (const width of [1400, 390]) for (const scheme of ['light', 'dark']) await look(page, width, scheme);
+      for (const [width, scheme] of [[1400, 'light'], [390, 'dark']]) await look(page, width, scheme);
   });
 
 test('compare: the first line, the three questions, one dot a method', async () => {
@@ -120,6 +122,30 @@ test('compare: a point that is pointed at shows its picture', async () => {
   };
   await page.waitForFunction(inked, null, { timeout: 10000 });
   assert.doesNotMatch(await page.locator('.tip').innerText(), /picture/);
+  await page.close();
+});
+
+test('dynamics: a rule ends where its axis does, not among the names of lines', async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'dynamics/report.html')).href);
+  await page.waitForFunction(() => document.querySelector('.canvas svg .mark-rule.role-mark line'));
+  const [rule, grid] = await page.evaluate(() => {
+    const svg = document.querySelector('.canvas svg .mark-rule.role-mark line').closest('svg');
+    const right = (of) => Math.max(...[...svg.querySelectorAll(of)].map((e) => e.getBoundingClientRect().right));
+    return [right('.mark-rule.role-mark line'), right('.role-axis-grid line')];
+  });
+  assert.ok(rule <= grid + 1, `${rule} > ${grid}`);
+  await page.close();
+});
+
+test('optima: no table without rows, names of few dots', async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'optima/report.html')).href);
+  for (const summary of await page.locator('main details.folded > summary').all()) await summary.click();
+  for (const table of await page.locator('main table').all()) assert.ok(await table.locator('tbody tr').count());
+  await page.waitForFunction(() => document.querySelector('#figure-gap .canvas svg'));
+  const named = (await page.locator('#figure-gap svg text').allTextContents()).filter((t) => t.startsWith('optimum '));
+  assert.ok(named.length > 0 && named.length <= 10, `${named}`);
   await page.close();
 });
 

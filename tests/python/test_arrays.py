@@ -306,3 +306,37 @@ print(eigenpair.Contrastive(width=5, epochs=1).fit([[1.0], [2.0]]).status_)
     lines = done.stdout.splitlines()
     assert lines and lines[0].startswith("refused:") and "main interpreter of a process" in lines[0], done
     assert lines[1] == "done"
+
+
+TQDM = """
+class tqdm:
+    def __init__(self, total, desc, unit):
+        self.n, self.total, self.desc = 0, total, desc
+    def update(self, more):
+        self.n += more
+    def close(self):
+        print(self.desc, self.n <= self.total, flush=True)
+"""
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_progress(there, tmp_path):
+    """verbose shows progress by tqdm where it can be imported, by plain lines elsewhere, and without it nothing."""
+    (tmp_path / "tqdm").mkdir()
+    (tmp_path / "tqdm/__init__.py").write_text("" if there else "raise ImportError")
+    (tmp_path / "tqdm/auto.py").write_text(TQDM)
+    code = f"""
+import sys; sys.path.insert(0, {str(tmp_path)!r})
+import numpy as np, eigenpair as ep
+X = np.random.default_rng(0).normal(size=(50, 6))
+for verbose in False, True:
+    ep.Contrastive(method="gd", width=20, epochs=20, n_components=2, verbose=verbose).fit(X)
+    print("fitted", file=sys.stderr, flush=True)
+"""
+    done = run_python(code)
+    before, after = done.stderr.split("fitted\n")[:2]
+    assert done.returncode == 0 and before == "", done.stderr
+    if there:
+        assert "True" in done.stdout and "False" not in done.stdout
+    else:
+        assert ": " in after and not done.stdout

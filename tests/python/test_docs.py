@@ -10,6 +10,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tarfile
 
 import eigenpair as ep
 import pytest
@@ -64,7 +65,8 @@ def test_tools(tool, arguments, tmp_path):
     paths = ["-p", "eigenpair"] if tool == "mypy" else \
         [str(ROOT / p) for p in ("python", "setup.py", "tests/python", "examples/python", "bench/python.py",
                                  "bench/peers_table.py", "bench/peers_tasks.py")]
-    done = subprocess.run([sys.executable, "-m", tool, *arguments, *paths], capture_output=True, text=True, cwd=tmp_path if tool == "mypy" else ROOT,
+    done = subprocess.run([sys.executable, "-m", tool, *arguments, *paths], capture_output=True, text=True,
+                          cwd=tmp_path if tool == "mypy" else ROOT,
                           env={**os.environ, "MYPY_CACHE_DIR": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -95,3 +97,24 @@ def test_no_wheel_without_the_extension():
 
 def test_it_is_the_wheel():
     assert "site-packages" in ep.__file__ and sys.prefix != sys.base_prefix
+
+
+def test_source_distribution(tmp_path):
+    """An sdist has every file that the wheel is built of."""
+    pytest.importorskip("setuptools")
+    line = [sys.executable, "setup.py", "-q", "egg_info", "--egg-base", str(tmp_path), "sdist", "-d", str(tmp_path)]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 0, done.stderr
+    with tarfile.open(next(tmp_path.glob("*.tar.gz"))) as tar:
+        names = {name.partition("/")[2] for name in tar.getnames()}
+    wanted = {str(p.relative_to(ROOT)) for folder in ("src", "include", "cli", "data", "report", "python")
+              for p in (ROOT / folder).rglob("*") if p.is_file() and p.suffix != ".pyc"}
+    assert {"CMakeLists.txt", "setup.py", "pyproject.toml", "README.md", "LICENSE"} <= names
+    assert not wanted - names, sorted(wanted - names)[:5]
+
+
+def test_bench():
+    """bench/python.py calls the library as it is today."""
+    line = [sys.executable, str(ROOT / "bench/python.py"), "100"]
+    done = subprocess.run(line, capture_output=True, text=True, cwd=ROOT.parent)
+    assert done.returncode == 0 and done.stdout.count("ratio") == 2, done.stderr

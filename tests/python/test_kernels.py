@@ -183,7 +183,7 @@ def test_learnability(tmp_path, program, X):
     np.testing.assert_array_equal(r.eigenvalues, told["eigenvalues"])
     assert ep.learnability(K, (X[:, 0] > 0).astype(int), train=20).predicted_mse > 0
     assert ep.learnability("cube:6", train=10, target="degree:1").kappa > 0
-    with pytest.raises(ValueError, match="the domain has 60"):
+    with pytest.raises(ValueError, match="there are 60 points"):
         ep.learnability(K, f, train=100)
 
 

@@ -1,6 +1,8 @@
 /* --ridge auto and --outputs auto, against plain sums over held-out anchors. */
 #include "theory/closed.h"
 
+#include <eigenpair/views.h>
+
 enum { ANCHORS = 230, M = 20, RIDGES = 5 };
 static const double ridges[RIDGES] = {1e-4, 1e-3, 1e-2, 1e-1, 1};
 
@@ -142,6 +144,53 @@ static void choices(void **state) {
   check(true, true, 2);
 }
 
+static int falling(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x < y) - (x > y);
+}
+
+/* what `views` shows of an augmentation is the reference's */
+static void spectra(void **state) {
+  (void)state;
+  static ep_setup s;
+  ep_points p = make_views(2);
+  ep_model *m;
+  ep_fit_info info;
+  ep_view_spectrum found;
+  ep_mat four[4];
+  double rho[M], mean = 0, shared = 0;
+  ptrdiff_t above = 0;
+  make_setup(&s, "whitened");
+  s.net.width = M;
+  fit(&m, &info, &p, &s);
+  ep_mat Psi = all_psi(ep_model_net(m), &p.X, false, 0);
+  for (int i = 0; i < 4; i++) CHECK_OK(ep_mat_new(&four[i], EP_DOUBLE, M, M));
+  covariances(&four[0], &four[1], &Psi, &p.pairs, false);
+  const double held = covariances(&four[2], &four[3], &Psi, &p.pairs, true);
+  correlations(rho, &four[0], &four[1], s.closed.ridge, &four[2], &four[3]);
+  qsort(rho, 4, sizeof *rho, falling); /* of the first outputs */
+  CHECK_OK(ep_view_spectrum_new(&found, &p, &s));
+  assert_int_equal(found.outputs, 4);
+  CHECK_NEAR(found.held, held, 0);
+  CHECK_NEAR(found.noise, 3 / sqrt(held), 1e-15);
+  for (int k = 0; k < 4; k++) {
+    CHECK_NEAR(found.rho[k], rho[k], 1e-8);
+    mean += rho[k] / 4;
+    shared += fmax(rho[k] - found.noise, 0);
+    above += rho[k] > found.noise;
+  }
+  CHECK_NEAR(found.mean, mean, 1e-8);
+  CHECK_NEAR(found.shared, shared, 1e-8);
+  assert_int_equal(found.above, above);
+  ep_view_spectrum_free(&found);
+  s.closed.ridge = EP_AUTO;
+  CHECK_STATUS(ep_view_spectrum_new(&found, &p, &s), EP_ERR_ARG);
+  for (int i = 0; i < 4; i++) ep_mat_free(&four[i]);
+  ep_mat_free(&Psi);
+  drop(m, &info);
+  ep_points_free(&p);
+}
+
 static void refused(void **state) {
   (void)state;
   static ep_setup s;
@@ -160,6 +209,7 @@ static void refused(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(choices), cmocka_unit_test(refused)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(choices), cmocka_unit_test(spectra),
+                                     cmocka_unit_test(refused)};
   RUN_CLOSED(tests);
 }

@@ -22,8 +22,13 @@ static void check_patches(int channels, const char *filters, ep_precision prec) 
   strcpy(config.filters, filters);
   CHECK_OK(ep_mat_new(&X, prec, p.X.rows, p.X.cols));
   ep_mat_copy(&X, &p.X);
+  for (ptrdiff_t j = 0; j < X.cols; j++) { /* a blank image, and one that is blank in part */
+    ep_set(&X, 0, j, 0);
+    if (j % (TALL * WIDE) < TALL * WIDE * 2 / 3) ep_set(&X, 1, j, 0);
+  }
   CHECK_OK(make_map(&map, &config, &X, p.shape));
   const ep_patches *const filter = (const void *)map;
+  ep_set(&filter->theta, 0, 1, -0.3); /* so that blank places are heard of */
   assert_int_equal(map->count, FILTERS * GRID * GRID);
   CHECK_OK(ep_mat_new(&Psi, prec, X.rows, map->count));
   CHECK_OK(ep_map_rows(&Psi, map, &X));

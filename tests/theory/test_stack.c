@@ -62,7 +62,7 @@ static void codes_at(double *code, const ep_coder *l, const double *image, int t
 }
 
 /* one layer: (channels, g, g) */
-static void layer_by_hand(double *to, const ep_coder *l, const double *image) {
+static void seen_by_hand(double *to, const ep_coder *l, const double *image) {
   const int down = l->in.height - (int)l->size + 1, across = l->in.width - (int)l->size + 1;
   const int g = (int)l->grid, n = (int)ep_coder_channels(l), M = (int)ep_coder_codes(l);
   for (int u = 0; u < g; u++)
@@ -82,6 +82,23 @@ static void layer_by_hand(double *to, const ep_coder *l, const double *image) {
         }
       for (int c = 0; c < n; c++) to[(c * g + u) * g + v] = sum[c] / places;
     }
+}
+
+static void mirrored(double *to, const double *image, ep_image_shape s) {
+  for (int i = 0; i < s.channels * s.height; i++)
+    for (int j = 0; j < s.width; j++) to[i * s.width + j] = image[i * s.width + s.width - 1 - j];
+}
+
+static void layer_by_hand(double *to, const ep_coder *l, const double *image) {
+  const ptrdiff_t n = ep_coder_channels(l) * l->grid * l->grid;
+  double flipped[300], other[300];
+  seen_by_hand(to, l, image);
+  mirrored(flipped, image, l->in);
+  if (l->mirror) seen_by_hand(other, l, flipped);
+  for (ptrdiff_t j = 0; j < n; j++) {
+    if (l->mirror) to[j] = (to[j] + other[j]) / 2;
+    if (l->root) to[j] = to[j] < 0 ? -sqrt(-to[j]) : sqrt(to[j]);
+  }
 }
 
 static void check_rows(const char *text, int channels, ep_precision prec) {
@@ -117,6 +134,32 @@ static void rows_are_the_definition(void **state) {
   check_rows("stack:7x3,near=2,keep=4,pool=3", 1, EP_DOUBLE);
   check_rows("stack:7x3,near=2,keep=4,pool=2", 3, EP_SINGLE);
   check_rows("stack:6x3,near=1,keep=3,pool=4/5x2,pool=2+4x4,one,pool=1", 1, EP_DOUBLE);
+  check_rows("stack:7x3,mirror,pool=3", 3, EP_DOUBLE);
+  check_rows("stack:7x3,pool=2,mirror+5x4,mirror,near=2,keep=4,pool=3", 1, EP_SINGLE);
+  check_rows("stack:7x3,pool=2,root", 1, EP_DOUBLE);
+  check_rows("stack:7x3,near=2,keep=4,pool=2,root,mirror", 3, EP_DOUBLE);
+}
+
+/* an image and its mirror image are one, whatever stands behind */
+static void mirrors_are_the_same(void **state) {
+  (void)state;
+  const ep_image_shape shape = {3, 9, 8};
+  ep_mat X = smooth_images(20, shape, EP_DOUBLE), M = smooth_images(20, shape, EP_DOUBLE), P, Q;
+  for (ptrdiff_t i = 0; i < X.rows; i++) mirrored(ep_d(&M, i, 0), ep_d(&X, i, 0), shape);
+  for (int with = 0; with < 2; with++) {
+    ep_map *map;
+    CHECK_OK(make_stack(&map, with ? "stack:7x3,mirror,pool=3/4x2,pool=2" : "stack:7x3,pool=3", &X,
+                        shape));
+    CHECK_OK(ep_mat_new(&P, EP_DOUBLE, X.rows, map->count));
+    CHECK_OK(ep_mat_new(&Q, EP_DOUBLE, X.rows, map->count));
+    CHECK_OK(ep_map_rows(&P, map, &X));
+    CHECK_OK(ep_map_rows(&Q, map, &M));
+    if (with) CHECK_NEAR(mat_gap(&P, &Q), 0, 1e-12);
+    else assert_true(mat_gap(&P, &Q) > 1e-3);
+    ep_map_free(map);
+    ep_mat_free(&P), ep_mat_free(&Q);
+  }
+  ep_mat_free(&X), ep_mat_free(&M);
 }
 
 /* ---- what is found, over all places of the images it was found from */
@@ -236,8 +279,9 @@ static void neighbours_are_views(void **state) {
 static void models(void **state) {
   (void)state;
   static ep_setup s;
-  static const char *const text[] = {"stack:7x3,pool=2", "stack:7x3,near=1,keep=3,pool=2",
-                                     "stack:6x3,near=1,keep=3,pool=4/5x2,pool=2+4x4,one,pool=1"};
+  static const char *const text[] = {
+      "stack:7x3,pool=2", "stack:7x3,near=1,keep=3,pool=2",
+      "stack:6x3,near=1,keep=3,pool=4,mirror/5x2,pool=2+4x4,one,pool=1,root"};
   for (int k = 0; k < 6; k++) {
     ep_points p = make_images(1, 2);
     ep_model *m, *back;
@@ -295,8 +339,10 @@ static void bad_texts(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(rows_are_the_definition),
+                                     cmocka_unit_test(mirrors_are_the_same),
                                      cmocka_unit_test(whitening_and_share),
                                      cmocka_unit_test(neighbours_are_views),
-                                     cmocka_unit_test(models), cmocka_unit_test(bad_texts)};
+                                     cmocka_unit_test(models),
+                                     cmocka_unit_test(bad_texts)};
   RUN_CLOSED(tests);
 }

@@ -93,6 +93,50 @@ static void sizes(void **state) {
     for (ptrdiff_t k = 1; k <= n; k += n > 4 ? n / 4 : 1) check(lambda, n, k, 0);
 }
 
+/* A large matrix goes through single precision first. Eigenvalues, residuals and columns are those of double, where the
+ * tolerance asks for it, at any scale; where it does not, eigenvalues are right to the square of it. */
+static void mixed(double scale, double tolerance, bool close) {
+  enum { N = 450, K = 5 };
+  double lambda[N], found[K];
+  ep_eigen_config config;
+  ep_eigen_info info;
+  ep_mat V, R, G;
+  for (int i = 0; i < N; i++)
+    lambda[i] = scale * (close ? 1 - 1e-3 * i : (i % 3 == 2 ? -1 : 1) * exp(-0.03 * i));
+  ep_mat A = with_spectrum(lambda, N);
+  ep_options_default(ep_eigen_options, &config);
+  config.eigen_tolerance = tolerance;
+  CHECK_OK(ep_mat_new(&V, EP_DOUBLE, N, K));
+  CHECK_OK(ep_mat_new(&R, EP_DOUBLE, N, K));
+  CHECK_OK(ep_mat_new(&G, EP_DOUBLE, K, K));
+  CHECK_OK(ep_eigen_matrix(&V, found, &info, &A, &config, 1));
+  assert_true(info.converged);
+  ep_mat_mul(&R, 1, &A, EP_N, &V, EP_N, 0);
+  ep_mat_mul(&G, 1, &V, EP_T, &V, EP_N, 0);
+  for (ptrdiff_t j = 0, place = 0; j < K; j++, place++) {
+    double norm = 0;
+    while (lambda[place] < 0) place++;
+    CHECK_NEAR(found[j], lambda[place], scale * fmax(1e-12, 1e4 * tolerance * tolerance));
+    for (ptrdiff_t i = 0; i < N; i++) norm += pow(*ep_d(&R, i, j) - found[j] * *ep_d(&V, i, j), 2);
+    CHECK_NEAR(sqrt(norm), 0, 1.01 * scale * tolerance);
+    for (ptrdiff_t i = 0; i < K; i++) CHECK_NEAR(*ep_d(&G, i, j), i == j, 1e-12);
+  }
+  ep_mat_free(&A);
+  ep_mat_free(&V);
+  ep_mat_free(&R);
+  ep_mat_free(&G);
+}
+
+static void single_then_double(void **state) {
+  (void)state;
+  for (int close = 0; close < 2; close++) {
+    mixed(1, 1e-10, close);
+    mixed(1e-60, 1e-10, close);
+    mixed(1e60, 3e-6, close);
+    mixed(1, 1e-3, close);
+  }
+}
+
 static void signs(void **state) {
   (void)state;
   double v[6] = {1, 0.5, -2, 0.1, 0.3, -0.2};
@@ -130,6 +174,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(spectra),
       cmocka_unit_test(sizes),
+      cmocka_unit_test(single_then_double),
       cmocka_unit_test(signs),
       cmocka_unit_test(out_of_memory),
   };

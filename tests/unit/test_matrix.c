@@ -167,7 +167,7 @@ static void factorisations(void **state) {
 }
 
 /* A = U S Vt with orthonormal U' U, Vt Vt' for tall, square and wide A with room between the rows; values alone are
- * the same; R'R = A'A. */
+ * the same; LL' = AA'. */
 static void singular_values(void **state) {
   (void)state;
   static const int shapes[][2] = {{7, 3}, {4, 4}, {3, 8}, {1, 5}, {5, 1}, {300, 20}};
@@ -196,15 +196,15 @@ static void singular_values(void **state) {
     const ep_mat C = ep_mat_cols(&third, 1, n);
     ep_mat_mul(&S, 1, &U, EP_N, &Vt, EP_N, 0);
     CHECK_NEAR(mat_gap(&S, &C), 0, 1e-13 * sigma[0]);
-    if (m >= n) {
-      CHECK_OK(ep_mat_new(&P, EP_DOUBLE, n, n));
-      ep_mat_mul(&G, 1, &C, EP_T, &C, EP_N, 0);
+    if (m <= n) {
+      CHECK_OK(ep_mat_new(&P, EP_DOUBLE, m, m));
+      ep_mat_mul(&G, 1, &C, EP_N, &C, EP_T, 0);
       CHECK_OK(ep_mat_triangle(&C));
-      const ep_mat R = ep_mat_rows(&C, 0, n);
-      ep_mat_mul(&P, 1, &R, EP_T, &R, EP_N, 0);
+      const ep_mat L = ep_mat_cols(&C, 0, m);
+      ep_mat_mul(&P, 1, &L, EP_N, &L, EP_T, 0);
       CHECK_NEAR(mat_gap(&P, &G), 0, 1e-13 * sigma[0] * sigma[0]);
-      for (ptrdiff_t i = 0; i < n * n; i++)
-        assert_true(i / n <= i % n || *ep_d(&R, i / n, i % n) == 0);
+      for (ptrdiff_t i = 0; i < m * m; i++)
+        assert_true(i / m >= i % m || *ep_d(&L, i / m, i % m) == 0);
       ep_mat_free(&P);
     }
     ep_mat *const used[] = {&all, &again, &third, &wide, &Vt, &S, &G};

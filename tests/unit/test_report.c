@@ -197,6 +197,40 @@ static void sections_are_checked(void **state) {
     refused(with_sections(cases[i].section), cases[i].message);
 }
 
+/* a card leads to a page beside this one, and nowhere else */
+static void links(void **state) {
+  (void)state;
+  static const struct {
+    const char *link;
+    bool good;
+  } cases[] = {{"a.html", true},
+               {"wide/report.html#wide-fig1", true},
+               {"javascript:alert(1)//.html", false},
+               {"https://x/a.html", false},
+               {"//x/a.html", false},
+               {"/etc/a.html", false},
+               {"../a.html", false},
+               {"b/../../a.html", false},
+               {"\\\\\\\\x\\\\a.html", false},
+               {" javascript&colon;a.html", false},
+               {"%2e%2e/a.html", false},
+               {"a.svg", false},
+               {"", false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char text[300];
+    snprintf(text, sizeof text,
+             "{\"title\":\"a\",\"cards\":[{\"title\":\"c\",\"text\":\"t\",\"link\":\"%s\"}]}",
+             cases[i].link);
+    json_t *d = with_sections(text);
+    if ((ep_report_check(d) == EP_OK) != cases[i].good) fail_msg("%s", cases[i].link);
+    json_decref(d);
+  }
+  refused(with_sections(
+              "{\"title\":\"a\",\"cards\":[{\"title\":\"c\",\"text\":\"t\",\"figure\":" FIGURE(
+                  "../x") "}]}"),
+          "sections[0].cards[0].figure: the name '../x' must be 1 to 64 of a-z, 0-9, - and _");
+}
+
 static void formats(void **state) {
   (void)state;
   static const struct {
@@ -355,6 +389,7 @@ int main(void) {
                                      T(documents_are_checked),
                                      T(sections_are_checked),
                                      T(formats),
+                                     T(links),
                                      T(figures_are_checked),
                                      T(whole_or_not_at_all),
                                      T(memory_may_run_out),

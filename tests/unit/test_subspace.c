@@ -54,6 +54,17 @@ static void blocks_of_rows(void **state) {
       CHECK_OK(ep_rows_singular(sigma, &rows));
       CHECK_OK(ep_mat_svd(NULL, whole, NULL, &D2));
       for (int j = 0; j < D && j < n; j++) CHECK_NEAR(sigma[j], whole[j], 1e-13 * whole[0]);
+      double me, effective, alone, both;
+      CHECK_OK(ep_rows_ranks(&me, &effective, &G, &rows, mean, sd));
+      CHECK_OK(ep_rankme(&alone, &X));
+      CHECK_OK(ep_effective_rank(&both, &X));
+      CHECK_NEAR(me, alone, prec ? 1e-11 : 1e-6); /* column 2 counts as constant */
+      CHECK_NEAR(effective, both, 1e-12);
+      for (int j = 0; j < D; j++)
+        for (ptrdiff_t i = 0; i < n; i++)
+          *ep_d(&D2, i, j) = sd[j] > 0 ? ep_get(&X, i, j) - mean[j] : 0;
+      ep_mat_mul(&H, 1 / (double)n, &D2, EP_T, &D2, EP_N, 0);
+      CHECK_NEAR(mat_gap(&G, &H), 0, 1e-13 * ep_mat_max(&H));
       ep_mat_free(&X);
       ep_mat_free(&D2);
       ep_mat_free(&G);

@@ -360,7 +360,7 @@ static void test_refuses(void **state) {
   refused("clusters", "1000000,10,1000000", 0, "centres");
   refused("moons", NULL, PTRDIFF_MAX, "samples");
   refused("sun", NULL, 0, "moons, circle, cube, sphere, categorical, summation, clusters");
-  refused("moon", NULL, 0, "choose one of");
+  refused("moon", NULL, 0, "did you mean moons");
   refused("", NULL, 0, "choose one of");
   refused("moons:5", NULL, 0, "apart");
 }

@@ -64,6 +64,32 @@ static void columns_have_names(void **state) {
   ep_cells_free(&c);
 }
 
+/* by the rule: name, then name.2, name.3, .. past those that are taken */
+static void many_columns_of_one_name(void **state) {
+  (void)state;
+  enum { EACH = 20000 };
+  char *text = malloc(40 * EACH), *to = text, name[40];
+  for (int j = 0; j < EACH; j++) to += sprintf(to, "%s", "a,");
+  for (int j = 0; j < EACH; j++) to += sprintf(to, "a.%d,", 2 * j);
+  sprintf(to, "b\n");
+  to += strlen(to);
+  for (int j = 0; j < 2 * EACH; j++) to += sprintf(to, "1,");
+  sprintf(to, "1\n");
+  ep_cells c = cells_of(text);
+  assert_int_equal(c.cols, 2 * EACH + 1);
+  for (int j = 1; j < EACH; j++) {
+    sprintf(name, "a.%d", j + 1);
+    assert_string_equal(c.name[j], name);
+    /* a.2, a.4, .. up to a.20000 are taken by then: each has its own second name */
+    sprintf(name, 2 * j <= EACH ? "a.%d.2" : "a.%d", 2 * j);
+    assert_string_equal(c.name[EACH + j], name);
+    assert_int_equal(ep_cells_find(&c, name), EACH + j);
+  }
+  ep_cells_free(&c);
+  free(text);
+  assert_int_equal(ep_mem_current(), 0);
+}
+
 static void numbers_and_dates(void **state) {
   (void)state;
   static const struct {
@@ -332,11 +358,15 @@ static void reading_stops(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reading_stops),       cmocka_unit_test(cells_are_cut),
-      cmocka_unit_test(columns_have_names),  cmocka_unit_test(numbers_and_dates),
-      cmocka_unit_test(memory_may_fail),     cmocka_unit_test(corruption_takes_columns),
-      cmocka_unit_test(noise_in_spreads),    cmocka_unit_test(masks_are_stretches),
-      cmocka_unit_test(jitter_in_deviations)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(reading_stops),
+                                     cmocka_unit_test(cells_are_cut),
+                                     cmocka_unit_test(columns_have_names),
+                                     cmocka_unit_test(many_columns_of_one_name),
+                                     cmocka_unit_test(numbers_and_dates),
+                                     cmocka_unit_test(memory_may_fail),
+                                     cmocka_unit_test(corruption_takes_columns),
+                                     cmocka_unit_test(noise_in_spreads),
+                                     cmocka_unit_test(masks_are_stretches),
+                                     cmocka_unit_test(jitter_in_deviations)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -134,25 +134,60 @@ static void test_drift_and_law(void **state) {
   assert_true(ep_falls(&(ep_power_law){-0.5, none, none, 0, 2}).reason == EP_NOT_MEASURED);
 }
 
+static void set_memory(ep_trial trial[SEEDS], double bytes) {
+  for (int k = 0; k < SEEDS; k++) trial[k].memory = bytes;
+}
+
+static void set_score(ep_trial trial[SEEDS], double score) {
+  for (int k = 0; k < SEEDS; k++) trial[k].accuracy = score;
+}
+
 static void test_order_and_choice(void **state) {
   (void)state;
   ep_trial t[5][SEEDS];
   ep_row rows[] = {row_of(t[0], "gd", 0.62, 13), row_of(t[1], "pca", 0.74, 1),
                    row_of(t[2], "whitened", 0.756, 2), row_of(t[3], "infinite", none, 1),
-                   row_of(t[4], "raw inputs", 0.785, 0)};
+                   row_of(t[4], "raw inputs", 0.76, 0)};
   const ep_row *training = ep_row_training(&rows[2], rows, 5, EP_BY_ACCURACY);
   assert_true(training == &rows[0] && ep_row_trains(&rows[0]) && !ep_row_trains(&rows[1]));
   assert_true(rows[4].method == NULL && !ep_row_trains(&rows[4]));
-  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, false) == 2); /* baselines are no choice */
-  for (int k = 0; k < SEEDS; k++) t[1][k].accuracy = 0.75;          /* as good, and cheaper */
-  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, false) == 1);
-  for (int k = 0; k < SEEDS; k++) t[0][k].accuracy = 0.9; /* nothing comes near training */
-  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, false) == 0);
-  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, true) == 1);
-  assert_true(ep_rows_choose(rows, 5, EP_BY_RECALL, false) == -1);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_METHODS) == 2);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_BASELINES) == -1); /* by too little */
+  set_score(t[4], 0.7661);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_BASELINES) == 4);
+  set_score(t[1], 0.75); /* as good, and cheaper */
+  set_memory(t[1], 9e8);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_METHODS) == 1);
+  set_score(t[0], 0.755); /* training in less memory is no closed form */
+  set_memory(t[0], 1e6);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_METHODS) == 1);
+  set_score(t[0], 0.9); /* nothing comes near training */
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_METHODS) == 0);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_CLOSED) == 1);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_BASELINES) == -1);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_RECALL, EP_OF_METHODS) == -1);
+  assert_true(ep_rows_choose(rows, 5, EP_BY_RECALL, EP_OF_BASELINES) == -1);
   ep_rows_sort(rows, 5, EP_BY_ACCURACY);
   static const char *const order[] = {"gd", "raw inputs", "whitened", "pca", "infinite"};
   for (int i = 0; i < 5; i++) assert_true(strcmp(rows[i].name, order[i]) == 0);
+}
+
+/* times differ from run to run: neither the order of equals nor the choice may hang on them */
+static void test_times_do_not_decide(void **state) {
+  (void)state;
+  ep_trial t[4][SEEDS];
+  ep_row rows[] = {row_of(t[0], "gd", 0.7, 1), row_of(t[1], "kernel", 0.7, 1),
+                   row_of(t[2], "whitened", 0.7, 1), row_of(t[3], "pca", 0.7, 1)};
+  static const char *const order[] = {"pca", "whitened", "kernel", "gd"};
+  set_memory(t[3], 1e8);
+  for (int slow = 0; slow < 4; slow++) {
+    for (int i = 0; i < 4; i++)
+      for (int k = 0; k < SEEDS; k++) rows[i].trial[k].seconds = i == slow ? 100 : 1;
+    const int i = ep_rows_choose(rows, 4, EP_BY_ACCURACY, EP_OF_METHODS);
+    assert_true(strcmp(rows[i].name, "pca") == 0);
+    ep_rows_sort(rows, 4, EP_BY_ACCURACY);
+    for (int k = 0; k < 4; k++) assert_true(strcmp(rows[k].name, order[k]) == 0);
+  }
 }
 
 /* what a method stands for, at its own width, comes before a better training of another kind */
@@ -170,10 +205,13 @@ static void test_what_it_stands_for(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_same_function),     cmocka_unit_test(test_divergence),
-      cmocka_unit_test(test_as_good),           cmocka_unit_test(test_cheaper),
-      cmocka_unit_test(test_drift_and_law),     cmocka_unit_test(test_order_and_choice),
-      cmocka_unit_test(test_what_it_stands_for)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_same_function),
+                                     cmocka_unit_test(test_divergence),
+                                     cmocka_unit_test(test_as_good),
+                                     cmocka_unit_test(test_cheaper),
+                                     cmocka_unit_test(test_drift_and_law),
+                                     cmocka_unit_test(test_order_and_choice),
+                                     cmocka_unit_test(test_times_do_not_decide),
+                                     cmocka_unit_test(test_what_it_stands_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

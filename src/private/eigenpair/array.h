@@ -1,6 +1,8 @@
 #pragma once
 #include "../../../include/eigenpair/array.h"
 
+#include <eigenpair/json.h>
+
 ptrdiff_t ep_array_row_length(const ep_array *a); /* count / shape[0]; 1 for a vector */
 
 ep_status ep_npy_write_labels(const char *path, const int *labels, ptrdiff_t n); /* '<i4' */
@@ -31,3 +33,5 @@ ep_status ep_npz_shape(ep_array *a, ep_npz *z, const char *name);
 ep_status ep_npz_get_text(char **text, ep_npz *z,
                           const char *name); /* for ep_labels-style free: ep_npz_text_free */
 void ep_npz_text_free(char *text);
+/* A text that is JSON; *out is the caller's. */
+ep_status ep_npz_get_json(json_t **out, ep_npz *z, const char *name);

@@ -3,7 +3,7 @@
  * whatever the thread count and the order of the calls. */
 #include <eigenpair/dataset.h>
 
-typedef struct ep_augmentation ep_augmentation; /* a row of the table in augment.c */
+typedef struct ep_augmentation ep_augmentation; /* a row of the table in augmentations.c */
 enum { EP_AUGMENT_STEPS = 8 };
 
 /* A chain of steps, applied from left to right. */
@@ -36,6 +36,10 @@ const char *ep_augment_name(int i); /* names of the table, NULL past the last */
  * empty chain.
  * Image steps on plain vectors, and colours on grey images, are an error. */
 ep_status ep_augment_parse(ep_augment *out, const char *text, ep_image_shape shape);
+/* The chain that a text stands for: empty is crop, or noise:0.1 for plain vectors; auto is what served these best
+ * (docs/representations.md). */
+const char *ep_augment_text(const char *text, ep_image_shape shape);
+bool ep_augment_flips(const char *text, ep_image_shape shape); /* may a view be the mirror image? */
 bool ep_augment_needs_sample(const ep_augment *chain);
 
 /* out row i = a view of X row i (same shape and precision; out may not be X). `first` is the index of

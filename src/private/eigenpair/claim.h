@@ -40,6 +40,9 @@ typedef struct {
   const char *
       control; /* where the criterion must fail, run and shown with the rest; NULL: there is none */
   const char *outcome; /* of the committed run (docs/findings.md): pass, fail, answered */
+  const char *data;    /* a data set that it needs past --quick, or NULL */
+  /* "FILE: `OLD` becomes `NEW`": with this its test goes red (tools/mutants.py); NULL: a question that cannot fail */
+  const char *mutation;
 } ep_claim;
 /* A question of the paper: no criterion that it can fail, its numbers are the answer. */
 bool ep_claim_is_question(const ep_claim *claim);

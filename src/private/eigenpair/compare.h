@@ -25,12 +25,3 @@ typedef struct {
   EP_COMPARE_OPTIONS(EP_OPT_FIELD, )
 } ep_compare_config;
 extern const ep_option ep_compare_options[];
-
-/* Runs every width and seed as a job of its own; finished ones are kept in folder/jobs, and taken from there when the
- * same comparison is run again; folder/log.txt has a line a fit. *result (the caller's): table, drift, verdict, jobs. `base` has everything that
- * the methods share. */
-ep_status ep_compare(json_t **result, const ep_compare_config *config, const ep_setup *base,
-                     const char *folder);
-/* The report of it (report.h). `command` repeats it; machine is borrowed. */
-ep_status ep_compare_document(json_t **document, const json_t *result, const char *command,
-                              const json_t *machine);

@@ -11,6 +11,7 @@
  * of two points alone. */
 #include <eigenpair/analytic.h>
 #include <eigenpair/learnability.h>
+#include <eigenpair/powerlaw.h>
 #include <stdint.h>
 
 typedef enum { EP_CIRCLE, EP_CUBE, EP_SPHERE, EP_SAMPLE } ep_domain_kind;
@@ -82,6 +83,19 @@ typedef struct {
  * larger one. Sets are drawn with the seed; at most `memory` bytes. */
 ep_status ep_domain_measure(ep_measurement *out, double *L, const ep_domain *d, const ep_target *f,
                             const ep_training_set *t, int sets, uint64_t seed, double memory);
+
+/* More points than a sample has: how error on new points and kappa go on, by power laws of what its training sets tell. */
+typedef struct {
+  double from;                   /* M */
+  double error_from, kappa_from; /* at all M points */
+  ep_power_law error, kappa;     /* against n, from M/8 to M */
+  double ridge, variance;
+} ep_learn_law;
+ep_status ep_learn_beyond(ep_learn_law *out, const ep_domain *d, const ep_target *f, double ridge,
+                          double variance, uint64_t seed, double memory);
+/* At n >= M; what has no such law is NAN. low, high: of mse, by the 95 % interval of the exponent. */
+void ep_learn_beyond_at(ep_prediction *p, double *low, double *high, const ep_learn_law *law,
+                        double n);
 
 /* D (M x M) = dT_jj/dlambda_i = (1{i=j} - lambda_j phi_j'K^{-1}phi_i) phi_i'K^{-1}phi_j in row i, column j, for the
  * training set index[0..n) of a sample with K(D,D) invertible; T (M) = T_jj, or NULL. */

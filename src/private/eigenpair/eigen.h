@@ -12,7 +12,7 @@ extern const ep_option ep_eigen_options[];
 /* Columns of a block for so many eigenpairs of a problem of that order. */
 ptrdiff_t ep_eigen_block(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order);
 
-/* Y (n x b) = A X (n x b), A symmetric; double. */
+/* Y (n x b) = A X (n x b), A symmetric; double, or for ep_eigen_mixed of the precision that X has. */
 typedef ep_status ep_operator(const ep_mat *Y, const ep_mat *X, void *user);
 
 typedef struct {
@@ -27,6 +27,11 @@ typedef struct {
  * seed. Not to have converged is an outcome, not an error. */
 ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
                            void *user, const ep_eigen_config *config, uint64_t seed);
+/* The same of an operator that takes both precisions, up to a factor: single as far as that goes, the rest in double. */
+ep_status ep_eigen_mixed(const ep_mat *V, double *lambda, ep_eigen_info *info, ep_operator *A,
+                         void *user, const ep_eigen_config *config, uint64_t seed);
+/* A / max |A| in single precision, which is work's: what such an operator is made from. */
+ep_status ep_eigen_single(ep_mat *out, ep_work *work, const ep_mat *A);
 /* The same of a matrix A (symmetric, n x n, double): by LAPACK if it is small, by block Krylov if not. */
 ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
                           const ep_eigen_config *config, uint64_t seed);

@@ -25,8 +25,8 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda);
 /* A (m x n, double, m >= n) -> Q with orthonormal columns in place, R (n x n) upper triangular with
  * a non-negative diagonal. */
 ep_status ep_mat_qr(const ep_mat *A, const ep_mat *R);
-/* A (m x n, double, m >= n) -> its first n rows become R, upper triangular with R'R = A'A; the others are scratch.
- * A QR factorisation without Q. */
+/* A (n x m, double, m >= n) -> its first n columns become L, lower triangular with LL' = AA'; the others are scratch.
+ * A QR factorisation of A' without Q, whose columns are contiguous: twice as fast as one of rows. */
 ep_status ep_mat_triangle(const ep_mat *A);
 /* A (m x n, double) = U diag(sigma) Vt, sigma falling, k = min(m, n) of them; U (m x k), Vt (k x n). A is scratch
  * afterwards. U and Vt may both be NULL: values only. */

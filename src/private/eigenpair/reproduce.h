@@ -9,23 +9,46 @@ enum { EP_MOST_CLAIMS = 128 };
 ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const *words,
                          int word_count);
 
-/* [{"id", "paper", "source", "says", "criterion", "control", "outcome" of the committed run}, ..]; *out is the caller's. */
+/* [{"id", "paper", "source", "says", "criterion", "control", "mutation", "outcome" of the committed run}, ..]; *out is the caller's. */
 ep_status ep_claims_list(json_t **out, const ep_claim *const *claims, int count);
 /* What became of every statement of the papers that the claims belong to: [{"paper", "where", "by", "outcome", "note"}, ..];
  * *out is the caller's. */
 ep_status ep_statements_list(json_t **out, const ep_claim *const *claims, int count);
 
+typedef enum { EP_CLAIM_PASS, EP_CLAIM_FAIL, EP_CLAIM_ANSWERED, EP_CLAIM_ERROR } ep_claim_outcome;
+const char *ep_claim_outcome_name(ep_claim_outcome outcome); /* pass, fail, answered, error */
+
+/* A claim that was looked at. */
+typedef struct {
+  const ep_claim *claim;
+  const ep_paper *paper;
+  ep_claim_result result; /* owned */
+  char error[1024];       /* why it could not run; "": it did */
+  double seconds;
+} ep_checked;
+/* answered: a question that was */
+ep_claim_outcome ep_checked_outcome(const ep_checked *c);
+
+typedef struct {
+  ep_claim_size size;
+  long seed;
+  const char *precision; /* of the run's options, which outlive this */
+  int count;
+  ep_checked *claim; /* owned */
+} ep_reproduced;
 /* Runs the claims one after the other; finished ones are kept in folder/jobs as they end, and taken from there when the
- * same is run again. A claim that cannot run has an `error` and is not passed; the others go on. *result (the caller's):
+ * same is run again. A claim that cannot run is not passed; the others go on. */
+ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
+                       ep_claim_size size, const ep_run_config *run, const char *folder);
+void ep_reproduced_free(ep_reproduced *r);
+/* {"id", "paper", "source", "says", "criterion", "control" and "mutation" (or null), "pass", "outcome", "measured": {..},
+ *  "figures": [..], "notes": [..], "found": [..], "seconds", "error" (only if it could not run)}; *out is the caller's. */
+ep_status ep_checked_to_json(json_t **out, const ep_checked *c);
+
+/* folder/report.html with all claims in a table, folder/PAPER/report.html for each paper, folder/findings.md.
+ * `command` repeats it; machine is borrowed. result.json of the overview:
  *
  *   {"size": "quick", "seed": 0, "precision": "single", "version": .., "passed": 30, "failed": 2, "errors": 1, "seconds": ..,
- *    "claims": [{"id", "paper", "source", "says", "criterion", "control" (or null), "pass", "outcome", "measured": {..},
- *                "figures": [..], "notes": [..], "found": [..], "seconds", "error" (only if it could not run)}, ..]}
- *
- * outcome: pass, fail, answered (a question) or error. */
-ep_status ep_reproduce(json_t **result, const ep_claim *const *claims, int count,
-                       ep_claim_size size, const ep_run_config *run, const char *folder);
-/* folder/report.html with all claims in a table, folder/PAPER/report.html for each paper, folder/findings.md.
- * `command` repeats it; machine is borrowed. */
-ep_status ep_reproduce_write(const char *folder, const json_t *result, const char *command,
+ *    "claims": [as above]} */
+ep_status ep_reproduce_write(const char *folder, const ep_reproduced *r, const char *command,
                              const json_t *machine);

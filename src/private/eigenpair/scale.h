@@ -27,6 +27,7 @@ typedef struct {
   double memory;     /* bytes a rank */
   double bytes;      /* that a rank sends and receives */
   double operations; /* of all ranks */
+  bool spread;       /* matrices and eigenproblem are spread over the ranks (ScaLAPACK) */
 } ep_scale_cost;
 
 ep_scale_cost ep_scale_estimate(const ep_scale_case *c, const ep_scale_rates *r);

@@ -1,0 +1,15 @@
+# Cross-compiling for arm64 with Debian's compiler, against the packages that tools/arm_root.sh unpacked; programs run under
+# qemu-user.
+set(root ${CMAKE_CURRENT_LIST_DIR}/../build/arm64/root)
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_C_COMPILER aarch64-linux-gnu-gcc)
+set(CMAKE_SYSROOT ${root})
+set(CMAKE_CROSSCOMPILING_EMULATOR qemu-aarch64 -L ${root})
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+foreach(what LIBRARY INCLUDE PACKAGE)
+  set(CMAKE_FIND_ROOT_PATH_MODE_${what} ONLY)
+endforeach()
+set(ENV{PKG_CONFIG_SYSROOT_DIR} ${root})
+set(ENV{PKG_CONFIG_LIBDIR} ${root}/usr/lib/aarch64-linux-gnu/pkgconfig:${root}/usr/share/pkgconfig)
