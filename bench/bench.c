@@ -207,6 +207,7 @@ int main(int argc, char **argv) {
   ep_run *work;
   bench_must(ep_run_new(&work, &run));
   const ep_run_scope outside = ep_run_enter(work);
+  setenv("OPENBLAS_CORETYPE", ep_machine_blas_core(), 0); /* peers get the products that we have */
   const double top = peak();
   const loop_time before = known_loop();
   printf(

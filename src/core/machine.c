@@ -1,4 +1,5 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
+#include "core/blas.h"
 #include "core/real.h"
 
 #include <eigenpair/machine.h>
@@ -37,6 +38,7 @@ static int can_run(void) { return 0; }
 __attribute__((constructor)) static void choose(void) {
   const char *wish = getenv("EP_KERNELS");
   ep_level = best = can_run();
+  ep_blas_choose(best);
   if (!wish || !*wish) return;
   snprintf(refused, sizeof refused, "%s", wish);
   for (int level = 0; level <= best; level++)

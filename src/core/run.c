@@ -153,5 +153,3 @@ size_t ep_memory_current(void) { return ep_mem_current(); }
 size_t ep_memory_peak(void) { return ep_mem_peak(); }
 void ep_memory_peak_reset(void) { ep_mem_peak_reset(); }
 const char *ep_version(void) { return EP_VERSION; }
-const char *ep_machine_blas(void) { return openblas_get_config(); }
-const char *ep_machine_blas_core(void) { return openblas_get_corename(); }

@@ -37,6 +37,18 @@ def test_the_best_level_is_taken(good, at_level):
         assert json.loads(at_level(level, "version", "--json").out)["kernels"] == level
 
 
+def test_blas_knows_the_processor(call, ep, at_level):
+    """OpenBLAS gives processors younger than itself the products of 2004; they get those of what they can do. A wish is kept."""
+    free = {k: v for k, v in call()["env"].items() if k != "OPENBLAS_CORETYPE"}
+    core = json.loads(ep("version", "--json", env=free).out)["blas_core"]
+    level = levels_here(at_level)[-1]
+    if level in ("v3", "v4"):
+        assert core in ("Haswell", "Zen", "Excavator", "SkylakeX", "Cooperlake", "SapphireRapids")
+    if level != "plain":
+        told = json.loads(ep("version", "--json", env={**free, "OPENBLAS_CORETYPE": "Prescott"}).out)
+        assert told["blas_core"] == "Prescott"
+
+
 @pytest.mark.parametrize("command", [["version"], ["fit", "--data", "digits", "--samples", "10", "--epochs", "1"]])
 def test_a_level_that_is_none(at_level, command):
     for level in ["v9", "V3", "avx2"] + [x for x in LEVELS if x not in levels_here(at_level)]:
