@@ -7,7 +7,7 @@
 enum {
   EP_PANEL_ROWS = 6, /* rows of L that share a list of columns */
   EP_PANEL_COLS =
-      64, /* at most so many columns of B pass through at once, in panels of two vectors a row */
+      64, /* at most so many columns of B pass through at once, in panels of two vectors a row (of four where they are 64 bytes) */
   EP_PANEL_DEPTH = 800 /* the depth is cut into chunks whose part of B stays in cache */
 };
 

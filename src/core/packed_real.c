@@ -1,7 +1,7 @@
 /* C = L B with L packed: C_rj = sum over the listed k of L_rk B_kj.
  *
- * The inner function keeps a tile of 6 x 2 vectors of sums in registers; per listed column it loads one row of B and
- * six numbers of L. Cost: the dense product's times the share of listed columns. */
+ * The inner function keeps a tile of 6 x 2 vectors of sums in registers, 6 x 4 where there are 32 of them; per listed column
+ * it loads one row of B and six numbers of L. Cost: the dense product's times the share of listed columns. */
 #include "core/packed.h"
 #include "core/threads.h"
 #include "core/vector.h"
@@ -9,7 +9,16 @@
 #include <omp.h>
 #include <string.h>
 
-enum { MR = EP_PANEL_ROWS, LANES = EP_VECTOR / sizeof(real), NV = 2, NR = NV * LANES };
+enum {
+  MR = EP_PANEL_ROWS,
+  LANES = EP_VECTOR / sizeof(real),
+  NV = EP_VECTOR == 64 ? 4 : 2,
+  NR = NV * LANES,
+  AHEAD =
+      EP_VECTOR == 64
+          ? 6
+          : 0 /* entries from now, a row of B is fetched: rows are too far apart for the processor to guess */
+};
 enum {
   PANELS_AT_ONCE = 256 / (NV * EP_VECTOR)
 }; /* 256 bytes of a row of B: EP_PANEL_COLS or half of it */
@@ -54,6 +63,11 @@ void R(ep_side_values)(ep_side *side, const ep_mat *X, int transposed) {
   }
 }
 
+static inline __attribute__((always_inline)) void fetch(const real *b, const int wide) {
+#pragma GCC unroll 4
+  for (int v = 0; v < wide; v++) __builtin_prefetch(b + v * LANES);
+}
+
 /* tile (MR x NR) = sum_k a_k b_{index k}', for the first `wide` vectors of a row of B */
 static inline __attribute__((always_inline)) void sum_wide(real *tile, const real *a,
                                                            const uint16_t *index, ptrdiff_t count,
@@ -61,21 +75,24 @@ static inline __attribute__((always_inline)) void sum_wide(real *tile, const rea
   vec c[MR][NV] = {{{0}}};
   for (ptrdiff_t e = 0; e < count; e++, a += MR) {
     const vec *b = (const vec *)(B + (ptrdiff_t)index[e] * NR);
+    if (AHEAD) fetch(B + (ptrdiff_t)index[e + AHEAD < count ? e + AHEAD : e] * NR, wide);
 #pragma GCC unroll 6
     for (int r = 0; r < MR; r++)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
       for (int v = 0; v < wide; v++) c[r][v] += a[r] * b[v];
   }
 #pragma GCC unroll 6
   for (int r = 0; r < MR; r++)
-#pragma GCC unroll 2
+#pragma GCC unroll 4
     for (int v = 0; v < wide; v++) ((vec *)tile)[r * NV + v] = c[r][v];
 }
 
 /* the last panel may be narrower */
 static void tile_sum(real *tile, const real *a, const uint16_t *index, ptrdiff_t count,
                      const real *B, ptrdiff_t cols) {
-  if (cols > LANES) sum_wide(tile, a, index, count, B, 2);
+  if (NV == 4 && cols > 3 * LANES) sum_wide(tile, a, index, count, B, NV);
+  else if (NV == 4 && cols > 2 * LANES) sum_wide(tile, a, index, count, B, NV - 1);
+  else if (cols > LANES) sum_wide(tile, a, index, count, B, 2);
   else sum_wide(tile, a, index, count, B, 1);
 }
 
