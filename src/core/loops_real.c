@@ -43,7 +43,7 @@ static double sum_pieces(double (*f)(const ep_mat *, const ep_mat *, piece), con
                          const ep_mat *B) {
   double part[GROUPS] = {0}, total = 0;
   const ptrdiff_t n = pieces(A);
-#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
+#pragma omp parallel for schedule(dynamic) if (ep_worth_entries(A))
   for (int g = 0; g < GROUPS; g++)
     for (ptrdiff_t p = n * g / GROUPS; p < n * (g + 1) / GROUPS; p++)
       part[g] += f(A, B, piece_at(A, p));
@@ -59,7 +59,7 @@ double R(ep_loop_distance2)(const ep_mat *A, const ep_mat *B) {
 double R(ep_loop_max)(const ep_mat *A) {
   double top = 0;
   int nan = 0;
-#pragma omp parallel for schedule(static) reduction(max : top, nan) if (ep_worth_entries(A))
+#pragma omp parallel for schedule(dynamic, 16) reduction(max : top, nan) if (ep_worth_entries(A))
   for (ptrdiff_t k = 0; k < pieces(A); k++) {
     const piece p = piece_at(A, k);
     const real *a = at(A, p.row, p.col);
@@ -75,7 +75,7 @@ double R(ep_loop_max)(const ep_mat *A) {
 /* y_ij += a x_ij */
 void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
   const real c = (real)a;
-#pragma omp parallel for schedule(static) if (ep_worth_entries(Y))
+#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(Y))
   for (ptrdiff_t k = 0; k < pieces(Y); k++) {
     const piece p = piece_at(Y, k);
     real *restrict y = at(Y, p.row, p.col);
@@ -86,7 +86,7 @@ void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
 }
 
 void R(ep_loop_fill)(const ep_mat *A, double x) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
+#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(A))
   for (ptrdiff_t k = 0; k < pieces(A); k++) {
     const piece p = piece_at(A, k);
     real *a = at(A, p.row, p.col);
@@ -95,7 +95,7 @@ void R(ep_loop_fill)(const ep_mat *A, double x) {
 }
 
 void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(to))
+#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(to))
   for (ptrdiff_t k = 0; k < pieces(to); k++) {
     const piece p = piece_at(to, k);
     real *y = at(to, p.row, p.col);
@@ -144,7 +144,7 @@ static void skinny_tile(real out[8], const real *restrict a0, const real *restri
 }
 
 void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
+#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(A))
   for (ptrdiff_t i = 0; i < A->rows; i += 2) {
     const ptrdiff_t second = i + 1 < A->rows ? i + 1 : i;
     for (ptrdiff_t j = 0; j < B->rows; j += 4) {

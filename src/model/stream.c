@@ -42,7 +42,7 @@ struct ep_stream {
   ep_mat U;     /* (P, Z) outputs of the last forward pass */
 };
 
-enum { TILE_ROWS = 128, TILE_COLS = 256 };
+enum { TILE_ROWS = 128, TILE_COLS = 256, ROWS_AT_ONCE = 16 };
 
 static const ep_activation *top_phi(const ep_stream *s) {
   return ep_net_phi(&s->shape, s->shape.depth - 1);
@@ -75,7 +75,7 @@ static bool worth_threads(const ep_mat *A) {
 
 /* H = phi(A), rows shared out */
 static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
     ep_activation_values(&h, phi, &a);
@@ -85,7 +85,7 @@ static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A)
 /* A_i += t b for every row; t = 0: there are no biases */
 static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
   if (t == 0) return;
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat a = ep_mat_rows(A, i, 1);
     ep_net_add_bias(&a, t, b);
@@ -97,7 +97,7 @@ static void bias_back(const ep_mat *db, double t, const ep_mat *dA, double beta)
   enum { COLUMNS = 64 };
   if (t == 0) return;
   if (beta == 0) ep_mat_fill(db, 0);
-#pragma omp parallel for schedule(static) if (worth_threads(dA))
+#pragma omp parallel for schedule(dynamic) if (worth_threads(dA))
   for (ptrdiff_t j = 0; j < dA->cols; j += COLUMNS) {
     const ptrdiff_t m = ep_least(COLUMNS, dA->cols - j);
     const ep_mat to = ep_mat_cols(db, j, m);
@@ -155,7 +155,7 @@ static void scale_row(const ep_mat *A, ptrdiff_t i, double c) {
 /* F = c phi(A) W; with `norm` also the norms of the rows of phi(A) */
 static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c, const ep_mat *A,
                     const ep_mat *W) {
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(dynamic) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
     const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
     const ep_mat f = ep_mat_rows(F, i, n);
@@ -177,9 +177,9 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
                          const ep_mat *G, const double *pull) {
   for (ptrdiff_t m = 0; m < W->rows; m++)
     for (ptrdiff_t z = 0; z < W->cols; z++) ep_set(&s->Wt, z, m, ep_get(W, m, z));
-  const ptrdiff_t threads = omp_get_max_threads(), share = (A->cols + threads - 1) / threads;
-  const ptrdiff_t width = ep_least(TILE_COLS, share < 32 ? 32 : share);
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+  const ptrdiff_t tasks = 4 * omp_get_max_threads(), share = (A->cols + tasks - 1) / tasks;
+  const ptrdiff_t width = ep_least(TILE_COLS, share < 32 ? 32 : (share + 15) / 16 * 16);
+#pragma omp parallel for schedule(dynamic) if (worth_threads(A))
   for (ptrdiff_t j = 0; j < A->cols; j += width) {
     const ptrdiff_t m = ep_least(width, A->cols - j);
     const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_cols(&s->Wt, j, m);
@@ -198,7 +198,7 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
 
 /* H = phi(A), A <- phi'(A), rows shared out */
 static void activate_both(const ep_mat *H, const ep_mat *A, const ep_activation *phi) {
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
     ep_activation_both(&h, &a, phi, &a);
@@ -207,7 +207,7 @@ static void activate_both(const ep_mat *H, const ep_mat *A, const ep_activation 
 
 /* Y_ij *= X_ij, rows shared out */
 static void multiply_all(const ep_mat *Y, const ep_mat *X) {
-#pragma omp parallel for schedule(static) if (worth_threads(Y))
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(Y))
   for (ptrdiff_t i = 0; i < Y->rows; i++) {
     const ep_mat y = ep_mat_rows(Y, i, 1), x = ep_mat_rows(X, i, 1);
     multiply(&y, &x);
@@ -216,7 +216,7 @@ static void multiply_all(const ep_mat *Y, const ep_mat *X) {
 
 /* dA <- dH . phi'(A), in the place of A */
 static void hidden_back(const ep_mat *A, const ep_activation *phi, const ep_mat *dH) {
-#pragma omp parallel for schedule(static) if (worth_threads(A))
+#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
     const ep_mat a = ep_mat_rows(A, i, 1), dh = ep_mat_rows(dH, i, 1);
     ep_activation_slopes(&a, phi, &a);
@@ -336,7 +336,7 @@ static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
   outputs(dF, NULL, s, top_scale(s), &A, &direction->W);
   add_bias(dF, ep_net_bias_scale(shape, shape->depth), &direction->c);
   hidden_back(&A, top_phi(s), &dA);
-#pragma omp parallel for schedule(static) if (worth_threads(&A))
+#pragma omp parallel for schedule(dynamic) if (worth_threads(&A))
   for (ptrdiff_t i = 0; i < n; i += TILE_ROWS) {
     const ptrdiff_t rows = ep_least(TILE_ROWS, n - i);
     const ep_mat a = ep_mat_rows(&A, i, rows), f = ep_mat_rows(dF, i, rows);
