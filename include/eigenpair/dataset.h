@@ -60,8 +60,8 @@ ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points
 
 #define EP_DATA_OPTIONS(X, S)                                                                     \
   X(S, TEXT, data, "", 0, 0, NULL,                                                                \
-    "digits, mnist, fashion, cifar10 (:test for the test part), a made-up set, a file, a folder " \
-    "of IDX files, of images")                                                                    \
+    "digits, mnist, fashion, cifar10, emoji (:test for the test part), words, a made-up set, a "  \
+    "file, a folder of IDX files, of images")                                                     \
   X(S, INT, samples, "0", 0, 1e9, NULL, "use so many points, drawn with --seed; 0: all")          \
   X(S, TEXT, labels, "", 0, 0, NULL, "labels of a file given as --data")                          \
   X(S, TEXT, image, "", 0, 0, NULL,                                                               \

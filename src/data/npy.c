@@ -430,6 +430,19 @@ ep_status ep_npy_write_labels(const char *path, const int *labels, ptrdiff_t n) 
   return ep_file_commit(&f);
 }
 
+ep_status ep_npy_write_bytes(const char *path, const unsigned char *bytes, int ndim,
+                             const ptrdiff_t *shape) {
+  ep_file f;
+  char head[EP_NPY_HEADER];
+  const size_t length = ep_npy_header(head, "|u1", ndim, shape);
+  size_t size = 1;
+  for (int i = 0; i < ndim; i++) size *= (size_t)shape[i];
+  EP_TRY(ep_file_open(&f, path));
+  fwrite(head, 1, length, f.stream);
+  fwrite(bytes, 1, size, f.stream);
+  return ep_file_commit(&f);
+}
+
 ep_status ep_npy_write_indices(const char *path, const ptrdiff_t *index, ptrdiff_t rows,
                                ptrdiff_t cols) {
   _Static_assert(sizeof(ptrdiff_t) == 8, "indices are written as '<i8'");

@@ -3,6 +3,7 @@
 #include "core/mem.h"
 #include "core/threads.h"
 #include "data/parse.h"
+#include "data/packages.h"
 #include "data/rows.h"
 
 #include <eigenpair/dataset.h>
@@ -168,12 +169,25 @@ typedef struct {
   char path[MOST_FILES][1024];
 } pair_files;
 
+/* a set of a package stands for its file of points */
+static ep_status resolve(char path[1024]) {
+  ep_packaged p;
+  char folder[1024];
+  EP_TRY(ep_packaged_find(&p, folder, path));
+  if (!p.set) return EP_OK;
+  EP_CHECK(!p.first, EP_ERR_ARG, "%s: only --data takes the first of a set", path);
+  EP_CHECK(snprintf(path, 1024, "%s/%s", folder, p.points) < 1024, EP_ERR_ARG,
+           "path is too long: %.80s...", folder);
+  return EP_OK;
+}
+
 static ep_status add_files(pair_files *f, const char *lines) {
   while (*lines) {
     const size_t length = strcspn(lines, "\n");
     EP_CHECK(f->count < MOST_FILES, EP_ERR_ARG, "more than %d files of pairs", MOST_FILES);
     EP_CHECK(length < sizeof f->path[0], EP_ERR_ARG, "path is too long: %.80s...", lines);
     memcpy(f->path[f->count], lines, length);
+    EP_TRY(resolve(f->path[f->count]));
     f->list[f->count] = f->path[f->count];
     f->count++;
     lines += length + (lines[length] == '\n');

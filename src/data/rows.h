@@ -19,7 +19,8 @@ ep_status ep_rows_lend(ep_rows **out, const ep_array *arrays, const char *const 
 /* One array that the caller lends, in the place of --data: --samples and --image hold. */
 ep_status ep_rows_open_array(ep_rows **out, const ep_array *X, const ep_data_config *config,
                              const ep_run_config *run);
-void ep_rows_draw(ep_rows *rows, ptrdiff_t *drawn, ptrdiff_t count); /* taken over; of ep_alloc */
+/* taken over; of ep_alloc; NULL: the first so many */
+void ep_rows_draw(ep_rows *rows, ptrdiff_t *drawn, ptrdiff_t count);
 void ep_rows_set_plain(ep_rows *rows); /* bytes are read as 0 .. 255, not as pixels */
 void ep_rows_set_shape(ep_rows *rows, ep_image_shape shape);
 /* What the rows were as a table (taken over): the plan, spread and group of every column (data/table.h). */

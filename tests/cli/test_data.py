@@ -8,7 +8,7 @@ import struct
 import numpy as np
 import pytest
 
-IMAGES = ["digits", "mnist", "fashion", "cifar10"]
+IMAGES = ["digits", "mnist", "fashion", "cifar10", "emoji", "words"]
 # name:parameters -> shape, labelled
 MADE = {
     "moons": ((200, 3), True), "moons:50": ((50, 3), True), "circle": ((64, 2), False), "circle:12": ((12, 2), False),

@@ -91,6 +91,11 @@ put("cifar", "idx", idx(0x08, small, ">u1"))
 put("cifar", "csv", b"1,2\n3,4\n")
 put("cifar", "npy", npy(small.astype("<f4")))
 
+put("words", "three", b'{"size":3,"dimensions":2,"words":["a","7","\\u00e9"],"vectors":{"7":[3,-4.5,5,1],"a":[0.5,1e-2,1,0],'
+    b'"\\u00e9":[1,2,3,2]},"unkVector":[0,0]}')
+put("words", "row", b'{"size":1,"dimensions":1,"words":["a"],"vectors":{"a":[1,1,5]}}')
+put("words", "cut", b'{"size":1,"dimensions":1,"words":["a"],"vectors":{"a":[1,')
+
 members = {"X.npy": npy(small.astype("<f4")), "config.npy": npy(np.array("{}"))}
 put("npz", "stored", b"0" + npz(members, zipfile.ZIP_STORED))
 put("npz", "deflated", b"0" + npz(members, zipfile.ZIP_DEFLATED))

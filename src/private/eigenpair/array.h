@@ -6,6 +6,8 @@
 ptrdiff_t ep_array_row_length(const ep_array *a); /* count / shape[0]; 1 for a vector */
 
 ep_status ep_npy_write_labels(const char *path, const int *labels, ptrdiff_t n); /* '<i4' */
+ep_status ep_npy_write_bytes(const char *path, const unsigned char *bytes, int ndim,
+                             const ptrdiff_t *shape); /* '|u1' */
 ep_status ep_npy_write_indices(const char *path, const ptrdiff_t *index, ptrdiff_t rows,
                                ptrdiff_t cols); /* '<i8', 2-d */
 /* Bytes as IDX with the given shape, gzipped if the path ends in .gz. */
