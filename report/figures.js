@@ -209,7 +209,7 @@ function apart(figure, all, x, y, width, height) {
     14 + place(r.x, figure.x, x.scale.domain, wide),
     high - place(r.y, figure.y, y.scale.domain, high),
   ];
-  const taken = all.map((r) => at(r)).map(([px, py]) => [px - 5, py - 5, px + 5, py + 5]);
+  const taken = all.map((r) => at(r)).map(([px, py]) => [px - 8, py - 6, px + 8, py + 6]);
   for (const r of rulesOf(figure).filter((k) => k.axis === 'y' && shown(k.value, figure.y))) {
     const [, py] = at({ x: x.scale.domain[1], y: r.value });
     taken.push([0, py - 2, width, py + 2], [width - letter * r.text.length, py - 14, width, py]);
@@ -367,7 +367,7 @@ function lineLayers(figure, drawn, x, y, theme, width, named, small) {
 
 const endName = (r, x, y, theme) => ({
   data: { values: [r] },
-  mark: { type: 'text', text: r.series, align: 'right', dx: -6, dy: 14, color: theme.soft, fontStyle: 'italic' },
+  mark: { type: 'text', text: r.series, align: 'right', dx: -10, dy: -6, color: theme.soft, fontStyle: 'italic' },
   encoding: { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
 });
 
@@ -457,7 +457,7 @@ function middles(points) {
     const mean = (c) => own.reduce((sum, r) => sum + r[c], 0) / own.length,
       [mx, my] = [mean('x'), mean('y')];
     const clear = (r) => others.reduce((least, o) => Math.min(least, (r.x - o.x) ** 2 + (r.y - o.y) ** 2), 1);
-    const score = (r) => Math.sqrt(clear(r)) - 0.3 * Math.hypot(r.x - mx, r.y - my);
+    const score = (r) => Math.sqrt(clear(r)) - 0.8 * Math.hypot(r.x - mx, r.y - my);
     return [own.map((r) => [score(r), r]).reduce((a, b) => (b[0] > a[0] ? b : a))[1]];
   });
 }
