@@ -83,6 +83,9 @@ export const powered = (text) =>
 // Signs as they are printed: a minus before a number or between two words, indices and powers of ten.
 export const signs = (text) =>
   powered(text)
+    .replaceAll('<=', '≤')
+    .replaceAll('>=', '≥')
+    .replace(/\^(-?\d+)(?![\d./])/g, (_, e) => raised(e))
     .replace(/(?<=^|[\s(])-(?=\.?\d)|(?<=\s)-(?=\s)/g, '−')
     .replace(/(?<=\b\p{L}|\|)_(\d+|i)(?!\w|\.\w)/gu, (_, i) => (i === 'i' ? 'ᵢ' : [...i].map((c) => '₀₁₂₃₄₅₆₇₈₉'[c]).join('')));
 
@@ -222,7 +225,7 @@ function apart(figure, all, x, y, width, height) {
     }
   const overlap = (a, b) =>
     Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
-  return (all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all).map((r) => {
+  return (all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all).map((r, own) => {
     const [px, py] = at(r),
       long = letter * r.series.length;
     const spots = [0, -9, 9, -16, 16, -30, 30].flatMap((dy) => [
@@ -234,7 +237,7 @@ function apart(figure, all, x, y, width, height) {
       const left = px + s.dx - (s.align === 'left' ? 0 : s.align === 'right' ? long : long / 2);
       const box = [left - 2, py + s.dy - 7, left + long + 2, py + s.dy + 7];
       const out = Math.max(0, -box[0]) + Math.max(0, box[2] - width) + Math.max(0, -box[1]) + Math.max(0, box[3] - high);
-      return { box, bad: taken.reduce((sum, t) => sum + overlap(box, t), 0) + 50 * out + 0.2 * Math.abs(s.dy) };
+      return { box, bad: taken.reduce((sum, t, i) => sum + (i === own ? 0 : overlap(box, t)), 0) + 50 * out + 0.2 * Math.abs(s.dy) };
     };
     const best = spots.map((s) => ({ ...s, ...cost(s) })).reduce((a, b) => (b.bad < a.bad ? b : a));
     taken.push(best.box);
@@ -304,7 +307,7 @@ function lineLayers(figure, drawn, x, y, theme, width, named, small) {
   const names = (dashed) => [...new Set(figure.series.filter((s) => !!s.dashed === dashed).map((s) => s.name))];
   const measured = names(false),
     theory = names(true);
-  const many = new Set(figure.series.filter((s) => s.x.length > FEW).map((s) => s.name));
+  const many = new Set(figure.series.filter((s) => s.x.length > (small ? FEW / 4 : FEW)).map((s) => s.name));
   const [solid, dashed] = [false, true].map((d) => drawn.filter((r) => r.dashed === d));
   const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
     order = { field: 'order', type: 'quantitative' };
@@ -507,6 +510,8 @@ function panelSpec(figure, panel, theme, size) {
     .filter((r) => shown(r.x, figure.x));
   const x = axisOf(figure, 'x', drawn),
     y = axisOf(figure, 'y', drawn);
+  if (size.small) // above its axis: a small drawing is not high enough for words on their side
+    y.axis = { ...y.axis, titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleBaseline: 'bottom', titleX: -26, titleY: -7, titleLimit: size.width - 20 };
   const named = direct(figure, drawn, size);
   const end = named ? { expr: `width - ${nameWidth(drawn.map((r) => r.series))}` } : { expr: 'width' };
   if (dots(figure)) x.scale.range = [14, { expr: 'width - 14' }];

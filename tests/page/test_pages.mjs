@@ -260,6 +260,7 @@ test('reproduce: a card a claim, with its figure and a link that leads there', a
   await page.waitForFunction(() => document.querySelectorAll('.claims svg').length === 2);
   assert.equal(await page.locator('.claims .mark-symbol.role-legend-symbol').count(), 0);
   assert.ok((await page.locator('.claims svg text').allTextContents()).includes('no constraint'));
+  assert.equal(await page.locator('.claims .role-axis-title text[transform*="rotate(-90"]').count(), 0); // they were cut
   for (const href of await page.locator('main a[href*=".html"]').evaluateAll((all) => all.map((a) => a.getAttribute('href'))))
     assert.ok(existsSync(join(folder, 'reproduce', href.split('#')[0])), href);
   const link = page.locator('.claims article a').first();
