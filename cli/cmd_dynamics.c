@@ -27,7 +27,7 @@ typedef struct {
   ep_descent_config descent;
   ep_run_config run;
   cli_config cli;
-  bool own_outputs; /* --outputs was given */
+  bool own_outputs, own_times; /* --outputs, --times were given */
 } setup_dynamics;
 
 /* This command computes in double, and reads in double unless told otherwise. */
@@ -204,8 +204,17 @@ static ep_status add_over_time(ep_work *work, json_t *figure, const char *name, 
   return ep_figure_add(
       figure, &(ep_series){.name = name, .count = d->rows, .x = t, .y = y, .dashed = dashed});
 }
+static double best_loss(const ep_dynamics *d) {
+  return ep_linear_optimum(d->lambda, d->U.rows, d->q.cols);
+}
+/* a descent that runs away ends where it leaves the figure */
+static bool in_sight(const ep_dynamics *d, double loss) {
+  const double best = best_loss(d), range = fabs(d->row[0].loss - best) + 1e-12;
+  return loss > best - 2 * range && loss < d->row[0].loss + 2 * range;
+}
 static double loss_of(const ep_dynamics *d, ptrdiff_t i, int k) {
-  return k ? d->row[i].descent_loss : d->row[i].loss;
+  if (!k) return d->row[i].loss;
+  return in_sight(d, d->row[i].descent_loss) ? d->row[i].descent_loss : NAN;
 }
 static double projection_of(const ep_dynamics *d, ptrdiff_t i, int k) {
   return *ep_d(&d->projection, i, k);
@@ -216,13 +225,13 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
   EP_TRY(
       ep_figure_new(loss, "loss", EP_FIGURE_LINE, "Loss over time",
                     "The loss of the equation falls to the sum of the most negative eigenvalues.",
-                    (ep_axis){"time", true}, (ep_axis){"loss", false}));
+                    (ep_axis){"time", .log = true}, (ep_axis){"loss"}));
   EP_TRY(ep_figure_new(spans, "spans", EP_FIGURE_LINE, "Eigenvectors in the span of q",
                        "How far each of the most negative eigenvectors lies in the span of q.",
-                       (ep_axis){"time", true}, (ep_axis){"projection", false}));
+                       (ep_axis){"time", .log = true}, (ep_axis){"projection"}));
   EP_TRY(add_over_time(work, *loss, "equation", false, d, loss_of, 0));
   if (compare) EP_TRY(add_over_time(work, *loss, "descent", true, d, loss_of, 1));
-  EP_TRY(ep_figure_rule(*loss, 'y', ep_linear_optimum(d->lambda, d->U.rows, d->q.cols), "optimum"));
+  EP_TRY(ep_figure_rule(*loss, 'y', best_loss(d), "optimum"));
   for (int k = 0; k < d->spectrum && k < 8; k++) {
     char name[24];
     snprintf(name, sizeof name, "v_%d", k + 1);
@@ -231,45 +240,96 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
   return EP_OK;
 }
 
-/* has it reached the optimum? */
-static void answer(char words[300], const ep_dynamics *d) {
-  const double best = ep_linear_optimum(d->lambda, d->U.rows, d->q.cols), start = d->row[0].loss,
-               end = d->row[d->rows - 1].loss;
-  const double done = start > best ? (start - end) / (start - best) : 1;
-  snprintf(words, 300,
-           "%s: at time %.4g the loss has come %.4g %% of the way from %.4g to its optimum %.4g.",
-           done > 0.99 ? "It has settled" : "It has not settled", d->row[d->rows - 1].time,
-           100 * done, start, best);
+/* share of the way from the first loss to the optimum that is done at row i */
+static double way(const ep_dynamics *d, ptrdiff_t i) {
+  const double best = best_loss(d), start = d->row[0].loss;
+  return start > best ? (start - d->row[i].loss) / (start - best) : 1;
 }
 
-static ep_status write_report(const setup_dynamics *s, const ep_dynamics *d, int argc,
-                              char **argv) {
+enum { WORDS = 300 };
+static const double SETTLED = 0.99, FOLLOWS = 0.05;
+
+/* has it reached the optimum? */
+static bool settled(char words[WORDS], const ep_dynamics *d) {
+  const ptrdiff_t last = d->rows - 1;
+  const double done = way(d, last);
+  ptrdiff_t first = 0;
+  while (first < last && way(d, first) < SETTLED) first++;
+  if (done > SETTLED)
+    snprintf(words, WORDS,
+             "It has settled: at time %.4g the loss is %.4g, its optimum is %.4g; 99 %% of the way "
+             "were done by time %.2g.",
+             d->row[last].time, d->row[last].loss, best_loss(d), d->row[first].time);
+  else
+    snprintf(words, WORDS,
+             "It has not settled: at time %.4g the loss has come %.4g %% of the way from %.4g to "
+             "its optimum %.4g. Try --time %.4g.",
+             d->row[last].time, 100 * done, d->row[0].loss, best_loss(d), 10 * d->row[last].time);
+  return done > SETTLED;
+}
+
+/* does the descent do what the equation says? */
+static const char *followed(char words[WORDS], const ep_dynamics *d, const char *constraint) {
+  double most = 0, gone = NAN;
+  for (ptrdiff_t i = 0; i < d->rows; i++) {
+    most = fmax(most, d->row[i].difference);
+    if (isnan(gone) && !in_sight(d, d->row[i].descent_loss)) gone = d->row[i].time;
+  }
+  if (d->diverged || !isnan(gone)) {
+    snprintf(words, WORDS,
+             "With the constraint %s it diverges: its loss is far from the "
+             "equation's from time %.2g on.",
+             constraint, gone);
+    return "no";
+  }
+  snprintf(words, WORDS,
+           "With the constraint %s its q differs from the equation's by at most %.2g "
+           "along the way (tolerance %.2g).",
+           constraint, most, FOLLOWS);
+  return most < FOLLOWS ? "yes" : "no";
+}
+
+static json_t *front_json(const setup_dynamics *s, const ep_dynamics *d) {
+  char words[WORDS];
+  (void)settled(words, d);
+  json_t *front = headline_json(words);
+  if (!s->dynamics.compare) return front;
+  const char *answer = followed(words, d, s->descent.constraint);
+  json_object_set_new(
+      front, "verdict",
+      json_pack("[{s:s,s:s,s:s}]", "question", "Does the descent follow the equation?", "answer",
+                answer, "words", words));
+  return front;
+}
+
+/* `dense`: the same, at many times */
+static ep_status write_report(const setup_dynamics *s, const ep_dynamics *d,
+                              const ep_dynamics *dense, int argc, char **argv) {
   json_t *loss = NULL, *spans = NULL;
   ep_work work = {0};
-  ep_status st = draw(&work, &loss, &spans, d, s->dynamics.compare);
+  ep_status st = draw(&work, &loss, &spans, dense, s->dynamics.compare);
   ep_work_free(&work);
   if (st) return json_decref(loss), json_decref(spans), st;
   json_t *result = result_json(s, d);
-  char words[300];
-  answer(words, d);
   json_t *section =
-      json_pack("{s:s,s:[s,s],s:[o,o]}", "title", "Dynamics", "text", words,
+      json_pack("{s:s,s:[s],s:[o,o]}", "title", "Over time", "text",
                 "q'U'x is the model; v_1, v_2, .. are the eigenvectors of C, the most "
                 "negative eigenvalue first.",
                 "figures", loss, spans);
-  st = write_page(s->files.report, "Linear self-supervised dynamics", section, result, argc, argv);
+  st = write_page(s->files.report, "Linear self-supervised dynamics", front_json(s, dense), section,
+                  result, argc, argv);
   json_decref(result);
   return st;
 }
 
-static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, bool unit, int argc,
-                           char **argv) {
+static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, const ep_dynamics *dense,
+                           bool unit, int argc, char **argv) {
   const ep_mat q = ep_dynamics_at(d, d->rows - 1);
   EP_TRY(ep_npy_write(s->files.out, &q));
   if (s->files.trajectory[0]) EP_TRY(write_trajectory(s, d));
   if (s->files.basis[0]) EP_TRY(ep_npy_write(s->files.basis, &d->U));
   if (s->files.embed[0]) EP_TRY(embed_new(s, d, unit));
-  if (s->files.report[0]) EP_TRY(write_report(s, d, argc, argv));
+  if (s->files.report[0]) EP_TRY(write_report(s, d, dense, argc, argv));
   terminal_clear();
   if (s->cli.json) return print_json(result_json(s, d));
   print_summary(s, d);
@@ -282,7 +342,7 @@ static ep_status write_all(const setup_dynamics *s, const ep_dynamics *d, bool u
 typedef struct {
   ep_points points;
   ep_mat C, q0;
-  ep_dynamics d;
+  ep_dynamics d, dense; /* dense: at many times, for the page */
 } dynamics_work;
 
 /* C, its copy and its eigenvectors while they are computed; q of --q0 has as many columns as --outputs, if both say */
@@ -298,6 +358,14 @@ static ep_status check_sizes(const dynamics_work *w, const setup_dynamics *s) {
   return EP_OK;
 }
 
+/* a page looks 60 times, evenly in the logarithm */
+static void dense_times(ep_dynamics_config *config) {
+  size_t used = 0;
+  for (int i = 0; i < 60; i++)
+    used += (size_t)snprintf(config->times + used, sizeof config->times - used, "%s%.7g",
+                             used ? "," : "", config->time * pow(10, -4 + i / 15.));
+}
+
 static ep_status dynamics(dynamics_work *w, setup_dynamics *s, int argc, char **argv) {
   const bool matrix = s->files.matrix[0];
   EP_CHECK(!matrix || (!s->data.data[0] && !s->pair.anchors[0]), EP_ERR_ARG,
@@ -307,24 +375,25 @@ static ep_status dynamics(dynamics_work *w, setup_dynamics *s, int argc, char **
   else EP_TRY(ep_points_load(NULL, &w->points, &s->data, &s->pair, "triplet", &s->run));
   EP_TRY(check_sizes(w, s));
   EP_TRY(make_report_folder(s->files.report));
-  EP_TRY(ep_dynamics_run(NULL, &w->d, &s->dynamics, &s->descent, matrix ? &w->C : NULL,
-                         matrix ? NULL : &w->points, s->files.q0[0] ? &w->q0 : NULL,
-                         (uint64_t)s->run.seed));
-  return write_all(s, &w->d, w->points.unit, argc, argv);
+  const bool again = s->files.report[0] && s->own_times;
+  for (int k = 0; k <= again; k++) {
+    ep_dynamics_config config = s->dynamics;
+    if (k) dense_times(&config);
+    EP_TRY(ep_dynamics_run(NULL, k ? &w->dense : &w->d, &config, &s->descent, matrix ? &w->C : NULL,
+                           matrix ? NULL : &w->points, s->files.q0[0] ? &w->q0 : NULL,
+                           (uint64_t)s->run.seed));
+  }
+  return write_all(s, &w->d, again ? &w->dense : &w->d, w->points.unit, argc, argv);
 }
 
-/* --times without --time end with the last of them; a report without --times looks 60 times, evenly
- * in the logarithm */
+/* --times without --time end with the last of them */
 static void fill_in(setup_dynamics *s, int argc, char **argv) {
   const char *last = strrchr(s->dynamics.times, ',');
   s->own_outputs = args_peek(argc, argv, "--outputs") != NULL;
   if (s->dynamics.times[0] && !args_peek(argc, argv, "--time"))
     s->dynamics.time = strtod(last ? last + 1 : s->dynamics.times, NULL);
-  if (!s->files.report[0] || s->dynamics.times[0]) return;
-  size_t used = 0;
-  for (int i = 0; i < 60; i++)
-    used += (size_t)snprintf(s->dynamics.times + used, sizeof s->dynamics.times - used, "%s%.7g",
-                             used ? "," : "", s->dynamics.time * pow(10, -4 + i / 15.));
+  s->own_times = s->dynamics.times[0];
+  if (s->files.report[0] && !s->own_times) dense_times(&s->dynamics);
 }
 
 ep_status cmd_dynamics(int argc, char **argv) {
@@ -342,6 +411,7 @@ ep_status cmd_dynamics(int argc, char **argv) {
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const ep_status st = dynamics(&w, &s, argc, argv);
   ep_dynamics_free(&w.d);
+  ep_dynamics_free(&w.dense);
   ep_points_free(&w.points);
   ep_mat_free(&w.C);
   ep_mat_free(&w.q0);

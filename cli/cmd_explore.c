@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "data/table.h"
 #include "core/file.h"
 #include "core/mem.h"
 #include "report/pack.h"
@@ -13,7 +14,7 @@
   X(S, FLAG, images, NULL, 0, 0, NULL, "the data are images: show them")                          \
   X(S, TEXT, text, "", 0, 0, NULL, "file with a line of text for each point, to show and search") \
   X(S, TEXT, colour, "", 0, 0, NULL,                                                              \
-    "further numbers to colour by (n, c), such as a CSV with a header")                           \
+    "further columns to colour by (n, c): numbers, or a CSV with a header, texts too")            \
   X(S, TEXT, out, "map.html", 0, 0, NULL, "the page, complete in one file")
 typedef struct {
   LOOK_OPTIONS(EP_OPT_FIELD, )
@@ -120,8 +121,7 @@ static void trim(char **field) {
     (*field)[n - 1] = '\0';
 }
 
-static json_t *header(char *line) {
-  json_t *names = json_array();
+static void header(json_t *names, char *line) {
   for (char *rest = line, *field; (field = strsep(&rest, ",;\t"));) {
     char *end;
     trim(&field);
@@ -129,58 +129,92 @@ static json_t *header(char *line) {
     json_t *name = *field && *end ? json_string(field) : NULL;
     if (name) json_array_append_new(names, name);
   }
-  return names;
 }
 
-static ep_status column_titles(json_t **out, const char *path, const char *what, ptrdiff_t count) {
+static ep_status column_titles(json_t *out, const char *path, const char *what, ptrdiff_t count) {
   char line[4096] = "";
   FILE *f = ep_file_stream(path);
   if (f && !fgets(line, sizeof line, f)) line[0] = '\0';
   if (f) fclose(f);
   if (line[0] == '\x93' || strncmp(line, "PK", 2) == 0) line[0] = '\0'; /* .npy, .npz */
-  *out = header(line);
-  if ((ptrdiff_t)json_array_size(*out) == count) return EP_OK;
-  json_array_clear(*out);
+  header(out, line);
+  if ((ptrdiff_t)json_array_size(out) == count) return EP_OK;
+  json_array_clear(out);
   for (ptrdiff_t c = 0; c < count; c++)
-    EP_CHECK(json_array_append_new(*out, json_sprintf("%s %td", what, c + 1)) == 0, EP_ERR_NOMEM,
+    EP_CHECK(json_array_append_new(out, json_sprintf("%s %td", what, c + 1)) == 0, EP_ERR_NOMEM,
              "no memory for the names of columns");
   return EP_OK;
 }
 
-/* a table: its columns, and the categories of those that are text */
-static json_t *titles_of_table(const json_t *table) {
-  size_t k, c;
-  json_t *column, *category, *titles = json_array();
-  json_array_foreach(json_object_get(table, "columns"), k, column) {
+/* the i-th row of a column of text: the place of its category, past the last of them where it is missing */
+static double category(const ep_mat *X, ptrdiff_t i, ptrdiff_t first, ptrdiff_t count) {
+  for (ptrdiff_t c = 0; c < count; c++)
+    if (ep_get(X, i, first + c) > 0.999) return (double)c;
+  return (double)count;
+}
+
+/* A table has its columns as they were in the file: numbers before they were scaled, texts as classes. */
+static ep_status table_columns(ep_explore_input *in, const ep_mat *X, const json_t *plan) {
+  const json_t *list = json_object_get(plan, "columns"), *column;
+  const char *scale = json_string_value(json_object_get(plan, "scale"));
+  const bool scaled = scale && strcmp(scale, "standard") == 0;
+  size_t k;
+  ptrdiff_t at = 0;
+  EP_TRY(ep_mat_new(&in->columns, EP_DOUBLE, X->rows, (ptrdiff_t)json_array_size(list)));
+  json_array_foreach(list, k, column) {
     const char *name = json_string_value(json_object_get(column, "name"));
-    json_t *categories = json_object_get(column, "categories");
-    json_array_foreach(categories, c, category)
-        json_array_append_new(titles, json_sprintf("%s: %s", name, json_string_value(category)));
-    if (!categories) json_array_append_new(titles, json_string(name ? name : ""));
+    json_t *names = json_deep_copy(json_object_get(column, "categories"));
+    const ptrdiff_t count = names ? (ptrdiff_t)json_array_size(names) : 1;
+    const double mean = json_number_value(json_object_get(column, "mean")),
+                 deviation = json_number_value(json_object_get(column, "deviation"));
+    bool missing = false;
+    for (ptrdiff_t i = 0; i < X->rows; i++) {
+      const double x = names ? category(X, i, at, count) : ep_get(X, i, at);
+      missing |= names && x == (double)count;
+      *ep_d(&in->columns, i, (ptrdiff_t)k) = !names && scaled ? mean + deviation * x : x;
+    }
+    if (missing) json_array_append_new(names, json_string("missing"));
+    EP_CHECK(json_array_append_new(in->titles, json_string(name ? name : "")) == 0 &&
+                 json_array_append_new(in->names, names ? names : json_null()) == 0,
+             EP_ERR_NOMEM, "no memory for the names of columns");
+    at += count;
   }
-  return titles;
+  return EP_OK;
+}
+
+/* a file to colour by: a table of anything, or numbers */
+static ep_status colour_columns(ep_explore_input *in, const char *path, const ep_run_config *run) {
+  static ep_data_config config;
+  ep_table table = {0};
+  bool is_table;
+  ep_options_default(ep_data_options, &config);
+  snprintf(config.scale, sizeof config.scale, "raw");
+  EP_TRY(ep_table_read(&table, &is_table, path, &config, EP_DOUBLE, NULL));
+  const ep_status st = is_table ? table_columns(in, &table.X, table.plan)
+                                : read_embedding(&in->columns, path, false, run);
+  if (is_table) ep_table_free(&table);
+  return st;
 }
 
 /* --colour, or the data themselves where they are a small table */
-static ep_status read_columns(ep_explore_input *in, json_t **titles, const setup_explore *s,
-                              const ep_dataset *set) {
+static ep_status read_columns(ep_explore_input *in, const setup_explore *s, const ep_dataset *set) {
   const char *path = s->look.colour;
+  const json_t *columns = json_object_get(set->table, "columns");
+  const ptrdiff_t width = columns ? (ptrdiff_t)json_array_size(columns) : set->X.cols;
+  in->titles = json_array();
+  in->names = json_array();
   if (*path) {
-    EP_TRY(read_embedding(&in->columns, path, false, &s->run));
+    EP_TRY(colour_columns(in, path, &s->run));
     EP_CHECK(in->columns.rows == in->E.rows, EP_ERR_SHAPE, "%s: %td rows for %td points", path,
              in->columns.rows, in->E.rows);
-  } else if (set->X.data && set->shape.height == 0 && set->X.cols <= MOST_TABLE) {
+  } else if (set->X.data && set->shape.height == 0 && width <= MOST_TABLE) {
+    if (columns) return table_columns(in, &set->X, set->table);
     EP_TRY(ep_mat_new(&in->columns, set->X.prec, set->X.rows, set->X.cols));
     ep_mat_copy(&in->columns, &set->X);
   } else return EP_OK;
-  if (!*path && set->table) *titles = titles_of_table(set->table);
-  if (!*titles || (ptrdiff_t)json_array_size(*titles) != in->columns.cols) {
-    json_decref(*titles);
-    EP_TRY(column_titles(titles, *path ? path : s->data.data, *path ? "column" : "data",
-                         in->columns.cols));
-  }
-  in->titles = *titles;
-  return EP_OK;
+  if (json_array_size(in->titles)) return EP_OK;
+  return column_titles(in->titles, *path ? path : s->data.data, *path ? "column" : "data",
+                       in->columns.cols);
 }
 
 /* ---- results */
@@ -239,7 +273,7 @@ static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc
 }
 
 static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, int **labels,
-                      json_t **classes, json_t **titles, int argc, char **argv) {
+                      json_t **classes, int argc, char **argv) {
   json_t *page, *result;
   EP_TRY(read_embedding(&in->E, s->look.embedding, s->own_precision, &s->run));
   EP_TRY(read_data(in, set, s));
@@ -249,7 +283,7 @@ static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, i
   in->labels = *labels ? *labels : set->labels;
   in->classes = *labels ? *classes : json_object_get(set->table, "classes");
   EP_TRY(read_text(in, s->look.text));
-  EP_TRY(read_columns(in, titles, s, set));
+  EP_TRY(read_columns(in, s, set));
   EP_TRY(ep_explore(&page, &result, in, &s->explore, &s->run));
   const ep_status st = finish(page, result, s, argc, argv);
   json_decref(page);
@@ -262,7 +296,7 @@ ep_status cmd_explore(int argc, char **argv) {
   ep_option_group groups[GROUPS];
   ep_dataset set = {0};
   int *labels = NULL;
-  json_t *titles = NULL, *classes = NULL;
+  json_t *classes = NULL;
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
@@ -273,10 +307,11 @@ ep_status cmd_explore(int argc, char **argv) {
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   ep_explore_input in = {.name = s.look.embedding};
-  const ep_status st = work(&s, &in, &set, &labels, &classes, &titles, argc, argv);
+  const ep_status st = work(&s, &in, &set, &labels, &classes, argc, argv);
   json_decref(in.pictures);
   json_decref(in.text);
-  json_decref(titles);
+  json_decref(in.titles);
+  json_decref(in.names);
   json_decref(classes);
   ep_mat_free(&in.E);
   ep_mat_free(&in.columns);

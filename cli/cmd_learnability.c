@@ -227,10 +227,13 @@ static ep_status read_trains(learn_work *w, const setup_learn *s) {
     text = *end ? end + 1 : end;
   }
   const double steps[] = {1, 2, 5};
-  for (int i = 0; !s->learn.train && !s->learn.trains[0] && i < 9; i++) {
+  /* a page of one n shows what is around it */
+  const double end = s->learn.train ? fmin(M, 4 * (double)s->learn.train + 1) : most;
+  const bool wanted = !s->learn.trains[0] && (!s->learn.train || s->learn.report[0]);
+  for (int i = 0; wanted && i < 9; i++) {
     const int decade = 1 + i / 3;
     const double n = steps[i % 3] * pow(10, decade);
-    if (n < most) EP_TRY(add_train(w, n));
+    if (n < end) EP_TRY(add_train(w, n));
   }
   EP_CHECK((double)s->learn.train <= M, EP_ERR_ARG,
            "--train %ld: there are %.0f points; --trains %ld says what more would bring",

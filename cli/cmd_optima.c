@@ -177,32 +177,48 @@ static json_t *table_json(const ep_optima *o, const char *title, ptrdiff_t first
       ".0%", "rows", rows, "folded", end - first > UNFOLDED);
 }
 
+static void say(char *words, size_t size, const char *format, ptrdiff_t count) {
+  const size_t used = strlen(words);
+  if (count > 0) snprintf(words + used, size - used, format, count, count == 1 ? "" : "s");
+}
+
+/* how many optima there are, how many of them the theory says are stable, where the rest of the starts went */
+static void say_optima(char *words, size_t size, const ep_optima *o) {
+  ptrdiff_t stable = 0;
+  for (ptrdiff_t i = 0; i < o->optima; i++) stable += o->optimum[i].theorem1;
+  snprintf(words, size,
+           "%td %s: %td of %td starts end there, and Theorem 1 says of %td that %s stable.",
+           o->optima, o->optima == 1 ? "optimum" : "optima",
+           o->starts - o->dead - o->unsettled - others_of(o), o->starts, stable,
+           stable == 1 ? "it is" : "they are");
+  say(words, size, " %td start%s ended elsewhere, where A(w) jumps.", others_of(o));
+  say(words, size, " %td start%s died: the node answers to no point.", o->dead);
+  say(words, size, " %td start%s had not settled: try more --iterations.", o->unsettled);
+}
+
 static ep_status write_report(const setup_optima *s, const ep_layer *layer, const ep_optima *o,
                               int argc, char **argv) {
   json_t *curves = NULL, *map = NULL, *gaps = NULL;
-  char words[200];
+  char words[400];
   const uint64_t seed = (uint64_t)s->run.seed;
   EP_TRY(ep_optima_curves(&curves, o, layer, &s->optima, seed));
   ep_status st = ep_optima_map(&map, o, layer, &s->optima, seed);
   if (!st) st = ep_optima_gaps(&gaps, o);
   if (st) return json_decref(curves), json_decref(map), st;
-  snprintf(
-      words, sizeof words,
-      "%td starts: %td ended in %td optima, %td in other ends, %td were dead, %td had not settled.",
-      o->starts, o->starts - o->dead - o->unsettled - others_of(o), o->optima, others_of(o),
-      o->dead, o->unsettled);
+  say_optima(words, sizeof words, o);
   json_t *tables = json_array();
   json_array_append_new(tables, table_json(o, "Optima", 0, o->optima));
   if (o->count > o->optima)
     json_array_append_new(tables, table_json(o, "Other ends", o->optima, o->count));
   json_t *section =
-      json_pack("{s:s,s:[s,s],s:o,s:[o,o,o]}", "title", "Optima", "text", words,
+      json_pack("{s:s,s:[s],s:o,s:[o,o,o]}", "title", "Optima", "text",
                 "maximal: a locally maximal eigenvector of A(w). The other ends are held where "
                 "A(w) jumps, by "
                 "many points orthogonal to w, far from any eigenvector.",
                 "tables", tables, "figures", curves, map, gaps);
   json_t *result = result_json(s, layer, o);
-  st = write_page(s->files.report, "Where one node can end", section, result, argc, argv);
+  st = write_page(s->files.report, "Where one node can end", headline_json(words), section, result,
+                  argc, argv);
   json_decref(result);
   return st;
 }
@@ -281,13 +297,13 @@ static ep_status write_joint(const setup_optima *s, const ep_layer *layer, const
            "%td layers of %td nodes: %td directions in all, %.2f a layer; %td nodes were dead, %td "
            "had not settled.",
            j->layers, j->nodes, j->count, j->mean, j->dead, j->unsettled);
-  json_t *section = json_pack("{s:s,s:[s],s:[{s:s,s:[{s:s},{s:s},{s:s,s:s}],s:o}],s:[o]}", "title",
-                              "Optima of layers", "text", words, "tables", "title", "Directions",
-                              "columns", "name", "#", "name", "layers", "name", "share", "format",
-                              ".0%", "rows", rows, "figures", figure);
+  json_t *section =
+      json_pack("{s:s,s:[{s:s,s:[{s:s},{s:s},{s:s,s:s}],s:o}],s:[o]}", "title", "Optima of layers",
+                "tables", "title", "Directions", "columns", "name", "#", "name", "layers", "name",
+                "share", "format", ".0%", "rows", rows, "figures", figure);
   json_t *result = joint_json(s, layer, j);
-  const ep_status st =
-      write_page(s->files.report, "Where the nodes of a layer end", section, result, argc, argv);
+  const ep_status st = write_page(s->files.report, "Where the nodes of a layer end",
+                                  headline_json(words), section, result, argc, argv);
   json_decref(result);
   return st;
 }

@@ -175,7 +175,7 @@ static ep_status write_report(const setup_views *s, const table *t, const json_t
       "Correlations across views of points that the fit has not seen. Views that change little "
       "share much: this says what survives, not what is worth keeping.",
       "tables", table_json(t), "figures", figure);
-  return write_page(s->config.report, "What augmentations keep", section, result, argc, argv);
+  return write_page(s->config.report, "What augmentations keep", NULL, section, result, argc, argv);
 }
 
 static void print_table(const setup_views *s, const table *t) {

@@ -175,10 +175,12 @@ void command_line(char text[4096], int argc, char **argv);
 
 /* Makes the folder of --report (empty: none), so that a bad one is known before the work and not after it. */
 ep_status make_report_folder(const char *folder);
-/* FOLDER/report.html: one section about a result, which has its `config` for settings. Takes over section (NULL: out of
- * memory); result stays the caller's. */
-ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
-                     int argc, char **argv);
+/* The front of a page: the sentence that answers what a reader came for. */
+json_t *headline_json(const char *words);
+/* FOLDER/report.html: one section about a result, which has its `config` for settings. Takes over front (headline, verdict;
+ * may be NULL) and section (NULL: out of memory); result stays the caller's. */
+ep_status write_page(const char *folder, const char *title, json_t *front, json_t *section,
+                     const json_t *result, int argc, char **argv);
 /* The line that says where the report is. `label` stands in front of it. */
 void print_report(const char *label, const char *folder);
 /* From watch_json on every allocation for JSON goes through one function, which remembers a failure: a key that was lost

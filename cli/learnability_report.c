@@ -130,7 +130,8 @@ static ep_status accuracy_figure(json_t *figures, const learn_work *w) {
   EP_TRY(ep_figure_new(&f, "accuracy", EP_FIGURE_LINE, "Accuracy against training points",
                        "Share of the labels that kernel regression gets right, measured, with its "
                        "standard error.",
-                       (ep_axis){"training points n", true}, (ep_axis){"accuracy", false}));
+                       (ep_axis){"training points n", .log = true},
+                       (ep_axis){"accuracy", .percent = true}));
   EP_TRY(ep_json_append(figures, f));
   return ep_figure_add(
       f, &(ep_series){
@@ -165,14 +166,19 @@ static ep_status curve_figure(json_t *figures, const learn_work *w, const setup_
       .name = "predicted", .count = w->within, .x = w->n, .y = predicted, .dashed = true};
   const ep_series bars = {
       .name = "measured", .count = w->within, .x = w->n, .y = measured, .low = low, .high = high};
-  const ep_series beyond = {.name = "beyond the data",
-                            .count = more,
-                            .x = w->n + w->within,
-                            .y = predicted + w->within,
-                            .low = w->low + w->within,
-                            .high = w->high + w->within};
   ep_status st = ep_figure_add(f, &line);
   if (!st && s->learn.measure) st = ep_figure_add(f, &bars);
+  /* begins where the data end */
+  const int from = w->within > 0 ? w->within - 1 : 0;
+  for (int i = 0; i < w->curve; i++)
+    low[i] = i < w->within ? predicted[i] : w->low[i],
+    high[i] = i < w->within ? predicted[i] : w->high[i];
+  const ep_series beyond = {.name = "beyond the data",
+                            .count = w->curve - from,
+                            .x = w->n + from,
+                            .y = predicted + from,
+                            .low = low + from,
+                            .high = high + from};
   if (!st && more) st = ep_figure_add(f, &beyond);
   if (!st) st = ep_figure_rule(f, 'y', w->total, "knowing nothing");
   if (json_array_append_new(figures, f) && !st)
@@ -358,10 +364,11 @@ static void print_text(const learn_work *w, const setup_learn *s, const ranking 
 }
 
 static ep_status write_report(const char *folder, const json_t *o, int argc, char **argv) {
-  json_t *section =
-      json_pack("{s:s,s:[O],s:O}", "title", "Test error and spectrum", "text",
-                json_object_get(o, "answer"), "figures", json_object_get(o, "figures"));
-  return write_page(folder, "What this kernel learns", section, o, argc, argv);
+  json_t *section = json_pack("{s:s,s:O}", "title", "Test error and spectrum", "figures",
+                              json_object_get(o, "figures"));
+  return write_page(folder, "What this kernel learns",
+                    headline_json(json_string_value(json_object_get(o, "answer"))), section, o,
+                    argc, argv);
 }
 
 static ep_status report(ep_work *work, json_t **o, const learn_work *w, const setup_learn *s,

@@ -165,8 +165,8 @@ static json_t *given_settings(const json_t *config, int argc, char **argv) {
   return list;
 }
 
-ep_status write_page(const char *folder, const char *title, json_t *section, const json_t *result,
-                     int argc, char **argv) {
+ep_status write_page(const char *folder, const char *title, json_t *front, json_t *section,
+                     const json_t *result, int argc, char **argv) {
   static char line[4096];
   command_line(line, argc, argv);
   json_t *config = json_object_get(result, "config");
@@ -174,11 +174,18 @@ ep_status write_page(const char *folder, const char *title, json_t *section, con
       json_pack("{s:s,s:[o],s:O,s:o,s:s,s:s,s:o,s:O}", "title", title, "sections", section,
                 "settings", config, "changed", given_settings(config, argc, argv), "command", line,
                 "version", ep_version(), "machine", machine_json(), "result", result);
+  if (document && front && json_object_update(document, front))
+    json_decref(document), document = NULL;
+  json_decref(front);
   if (document && json_was_lost()) json_decref(document), document = NULL;
   EP_CHECK(document, EP_ERR_NOMEM, "no memory for the report");
   const ep_status st = ep_report_write(folder, document);
   json_decref(document);
   return st;
+}
+
+json_t *headline_json(const char *words) {
+  return json_pack("{s:{s:s}}", "headline", "words", words);
 }
 
 void print_report(const char *label, const char *folder) {

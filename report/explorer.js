@@ -2,7 +2,7 @@
 import { classColour, pixel, ramp, range, rgb } from './colours.js';
 import { button, choice, el, save } from './dom.js';
 import { Scatter } from './scatter.js';
-import { count, short } from './words.js';
+import { count, percent, short } from './words.js';
 
 export class Explorer {
   constructor(points) {
@@ -25,7 +25,7 @@ export class Explorer {
     this.scatter = new Scatter(this.canvas, {
       hover: (i, x, y) => this.hover(i, x, y),
       choose: (i) => this.choose(i, false),
-      lasso: (rows) => this.select(rows),
+      lasso: (rows) => this.selectInside(rows),
     });
   }
 
@@ -152,6 +152,39 @@ export class Explorer {
     this.refresh();
   }
 
+  // What is inside a lasso: what it consists of, and the first of it.
+  selectInside(rows) {
+    this.select(rows);
+    if (this.selected) this.drawFound(`${count(rows.length)} selected`, rows);
+  }
+
+  // shares of the classes of the column that is shown, or its mean against all
+  made(rows) {
+    const { column } = this;
+    if (column.kind !== 'class') {
+      const mean = (list) => list.reduce((sum, v) => sum + v, 0) / list.length;
+      return `Mean ${column.title}: ${short(mean(rows.map((i) => column.values[i])))}, of all points ${short(mean([...column.values]))}.`;
+    }
+    const times = new Map();
+    for (const i of rows) times.set(column.values[i], (times.get(column.values[i]) || 0) + 1);
+    const most = [...times].sort((a, b) => b[1] - a[1]);
+    const said = most.slice(0, 4).map(([c, k]) => `${percent(k / rows.length)} ${column.names[c]}`);
+    return `By ${column.title}: ${said.join(', ')}${most.length > 4 ? ` and ${count(most.length - 4)} more` : ''}.`;
+  }
+
+  drawFound(title, rows) {
+    this.side.replaceChildren(
+      el('h2', null, title),
+      rows.length ? el('p', { class: 'made' }, this.made(rows)) : '',
+      el(
+        'ul',
+        { class: 'near' },
+        rows.slice(0, 30).map((i) => el('li', null, this.item(i))),
+      ),
+      rows.length > 30 ? el('p', { class: 'hint' }, 'These are the first 30; all are lit on the map.') : '',
+    );
+  }
+
   item(i, extra = '', words = this.points.words(i)) {
     return el(
       'button',
@@ -229,15 +262,7 @@ export class Explorer {
       return this.choose(rows[0]);
     }
     this.select(rows);
-    this.side.replaceChildren(
-      el('h2', null, `${count(rows.length)} found`),
-      el(
-        'ul',
-        { class: 'near' },
-        rows.slice(0, 30).map((i) => el('li', null, this.item(i))),
-      ),
-      rows.length > 30 ? el('p', { class: 'hint' }, 'These are the first 30; all are lit on the map.') : '',
-    );
+    this.drawFound(`${count(rows.length)} found`, rows);
     if (!rows.length) this.hint.textContent = `Nothing is called “${words.trim()}”.`;
     return null;
   }
@@ -344,6 +369,9 @@ export class Explorer {
     this.recolour();
     this.scatter.resize();
     this.scatter.fit();
+    const { doubts, dense } = this.points.d;
+    const first = (doubts && doubts[0]) || (dense && dense[0]); // where there is room, a point to begin with
+    if (first && matchMedia('(min-width: 62rem)').matches) this.choose(first.row, false);
     matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.recolour());
   }
 }

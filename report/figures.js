@@ -18,6 +18,7 @@ const FEW = 40; // points of a line that are marked one by one
 export const PAPER = {
   font: "Helvetica, Arial, 'DejaVu Sans', sans-serif",
   paper: '#ffffff', // a drawing may stand on a dark page
+  ground: '#ffffff',
   ink: '#1d2329',
   soft: '#565f68',
   line: '#dde1e5',
@@ -68,19 +69,30 @@ export function panels(figure) {
   return names.length ? names : [''];
 }
 
-// 12,000 and 0.0123; far from 1, 1.23e-7
+// 12,000 and 0.0123; far from 1, 1.23·10⁻⁷
 export function number(x, how) {
-  if (how) return format(how)(x);
+  if (how) return format(how)(x).replace(/%$/, ' %');
   if (Number.isInteger(x) && Math.abs(x) < 1e15) return format(',d')(x);
-  return format(Math.abs(x) < 1e-4 || Math.abs(x) >= 1e6 ? '.3~e' : '.4~g')(x);
+  return powered(format(x !== 0 && (Math.abs(x) < 1e-4 || Math.abs(x) >= 1e6) ? '.3~e' : '.4~g')(x));
 }
+
+const raised = (e) => String(e).replace(/[-−\d]/g, (c) => '⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁻'['0123456789-−'.indexOf(c)]);
+// 1.2e-07 -> 1.2·10⁻⁷
+export const powered = (text) =>
+  text.replace(/(?<![\w.])([-−]?[\d.]+)e([-−+]?)0*(\d+)(?![\w.])/g, (_, m, sign, e) => `${m}·10${raised(sign.replace('+', '') + e)}`);
+// Signs as they are printed: a minus before a number or between two words, indices and powers of ten.
+export const signs = (text) =>
+  powered(text)
+    .replaceAll('<=', '≤')
+    .replaceAll('>=', '≥')
+    .replace(/\^(-?\d+)(?![\d./])/g, (_, e) => raised(e))
+    .replace(/(?<=^|[\s(])-(?=\.?\d)|(?<=\s)-(?=\s)/g, '−')
+    .replace(/(?<=\b\p{L}|\|)_(\d+|i)(?!\w|\.\w)/gu, (_, i) => (i === 'i' ? 'ᵢ' : [...i].map((c) => '₀₁₂₃₄₅₆₇₈₉'[c]).join('')));
 
 // ---- axes
 
 const rulesOf = (figure) => figure.rules || [];
 const shown = (v, axis) => v !== null && (!axis.log || v > 0); // a log axis has no place for 0
-
-const raised = (e) => String(e).replace(/[-\d]/g, (c) => '⁰¹²³⁴⁵⁶⁷⁸⁹⁻'['0123456789-'.indexOf(c)]);
 
 // Decades; below two of them 1, 2, 5. null: too narrow for either.
 export function logTicks([lo, hi]) {
@@ -111,7 +123,16 @@ function axisOf(figure, name, drawn) {
         .map((r) => r.value),
     )
     .filter((v) => shown(v, axis));
-  const channel = { type: 'quantitative', title: axis.title, scale: { zero: false }, axis: { tickCount: 6 } };
+  const channel = { type: 'quantitative', title: signs(axis.title), scale: { zero: false }, axis: { tickCount: 6 } };
+  const far = Math.max(...values.map(Math.abs), 0);
+  if (axis.percent) channel.axis.labelExpr = "format(100 * datum.value, ',~r') + ' %'";
+  else if (far >= 1e6 || (far > 0 && far < 1e-3))
+    channel.axis.labelExpr = `format(datum.value / 1e${Math.floor(Math.log10(far))}, '.3~r') + (datum.value ? '·10${raised(Math.floor(Math.log10(far)))}' : '')`;
+  if (!axis.log && values.length && dots(figure)) {
+    const [low, high] = [Math.min(...values), Math.max(...values)],
+      spare = 0.06 * (high - low || Math.abs(high) || 1);
+    channel.scale = { zero: false, nice: false, domain: [low - spare, high + spare] };
+  }
   if (!axis.log || !values.length) return channel;
   const [least, most] = values
     .map(Math.log10)
@@ -139,12 +160,13 @@ const layer = (values, mark, encoding) => (values.length ? [{ data: { values }, 
 
 // What a point says when it is pointed at: {name: text}.
 function tip(r, figure) {
-  const range = r.low !== null && r.high !== null ? ` (${number(r.low)} to ${number(r.high)})` : '';
+  const says = (v) => (figure.y.percent ? number(v, '.1%') : number(v));
+  const range = r.low !== null && r.high !== null ? ` (${says(r.low)} to ${says(r.high)})` : '';
   return {
-    ...(r.series ? { series: r.series } : {}),
+    ...(r.series ? { series: signs(r.series) } : {}),
     ...(r.label !== null ? { label: nameOf(figure, r.label) } : {}),
     [figure.x.title || 'x']: number(r.x),
-    [figure.y.title || 'y']: number(r.y) + range,
+    [figure.y.title || 'y']: says(r.y) + range,
     ...(figure.pictures ? { picture: r.index } : {}),
   };
 }
@@ -175,21 +197,52 @@ const dots = (figure) =>
   figure.series.length > 1 &&
   figure.series.every((s) => s.dashed || (s.x.length === 1 && !s.label));
 
-const MOST_DOTS = 10,
+const MOST_DOTS = 16,
   FEW_DOTS = 5;
-// Names of dots at nearly the same height are moved apart; of more than can be read the first ones have their names beside them.
-function apart(figure, all, y, height) {
-  const at = (v) => (figure.y.log ? Math.log(v) : v);
-  const drawn = all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all;
-  const rules = (figure.rules || []).filter((r) => r.axis === 'y' && shown(r.value, figure.y));
-  const values = (y.scale.domain || [...all.map((r) => r.y), ...rules.map((r) => r.value)]).map(at);
-  const [low, high] = [Math.min(...values), Math.max(...values)],
-    room = (height || 330) - 70;
-  const moved = dodge(
-    drawn.map((r) => (high > low ? (room * (high - at(r.y))) / (high - low) : 0)),
-    room,
-  );
-  return drawn.map((r, i) => ({ ...r, dy: moved[i] }));
+
+// Names of dots stand beside them where they touch no other dot, name or rule; of more dots than can be read the first have names.
+function apart(figure, all, x, y, width, height) {
+  const letter = width < 400 ? 5.6 : 6.4,
+    [wide, high] = [width - 28, (height || 330) - 50];
+  const place = (v, axis, domain, length) => {
+    const [a, b, c] = [v, ...domain].map((u) => (axis.log ? Math.log(u) : u));
+    return c > b ? (length * (a - b)) / (c - b) : length / 2;
+  };
+  const at = (r) => [
+    14 + place(r.x, figure.x, x.scale.domain, wide),
+    high - place(r.y, figure.y, y.scale.domain, high),
+  ];
+  const taken = all.map((r) => at(r)).map(([px, py]) => [px - 8, py - 6, px + 8, py + 6]);
+  for (const r of rulesOf(figure).filter((k) => k.axis === 'y' && shown(k.value, figure.y))) {
+    const [, py] = at({ x: x.scale.domain[1], y: r.value });
+    taken.push([0, py - 2, width, py + 2], [width - letter * r.text.length, py - 14, width, py]);
+  }
+  for (const s of figure.series.filter((k) => k.dashed)) // points of a line, near each other
+    for (let k = 0; k <= 60; k += 1) {
+      const [p, q] = [at({ x: s.x[0], y: s.y[0] }), at({ x: s.x.at(-1), y: s.y.at(-1) })].map(([u, v]) => [u, v]);
+      const [px, py] = [p[0] + ((q[0] - p[0]) * k) / 60, p[1] + ((q[1] - p[1]) * k) / 60];
+      taken.push([px - 3, py - 3, px + 3, py + 3]);
+    }
+  const overlap = (a, b) =>
+    Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
+  return (all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all).map((r, own) => {
+    const [px, py] = at(r),
+      long = letter * r.series.length;
+    const spots = [0, -9, 9, -16, 16, -30, 30].flatMap((dy) => [
+      { align: 'left', dx: 9, dy },
+      { align: 'right', dx: -9, dy },
+      ...(Math.abs(dy) > 10 ? [{ align: 'center', dx: 0, dy }] : []),
+    ]);
+    const cost = (s) => {
+      const left = px + s.dx - (s.align === 'left' ? 0 : s.align === 'right' ? long : long / 2);
+      const box = [left - 2, py + s.dy - 7, left + long + 2, py + s.dy + 7];
+      const out = Math.max(0, -box[0]) + Math.max(0, box[2] - width) + Math.max(0, -box[1]) + Math.max(0, box[3] - high);
+      return { box, bad: taken.reduce((sum, t, i) => sum + (i === own ? 0 : overlap(box, t)), 0) + 50 * out + 0.2 * Math.abs(s.dy) };
+    };
+    const best = spots.map((s) => ({ ...s, ...cost(s) })).reduce((a, b) => (b.bad < a.bad ? b : a));
+    taken.push(best.box);
+    return { ...r, beside: { align: best.align, dx: best.dx, dy: best.dy } };
+  });
 }
 
 // ---- names at the ends of lines, in the place of a legend
@@ -198,10 +251,11 @@ const NAMED = 9, // lines that can still be told apart by names at their ends
   LINE = 15; // pixels between two names
 const nameWidth = (names) => 6.6 * Math.max(...names.map((n) => n.length)) + 14;
 
-// Is there room for names beside the lines?
+// Is there room for names beside the lines? A small drawing can do with less.
 function direct(figure, mine, size) {
   const names = [...new Set(mine.map((r) => r.series))];
-  return figure.kind === 'line' && names.length > 1 && names.length <= NAMED && size.width - nameWidth(names) > 260;
+  const room = size.small ? 130 : 260;
+  return figure.kind === 'line' && names.length > 1 && names.length <= NAMED && size.width - nameWidth(names) > room;
 }
 
 // Pixels by which each name moves from the height of its line's end so that no two touch.
@@ -230,29 +284,47 @@ function nameLayers(figure, drawn, x, y, theme, size) {
   const heights = ends.map((r) => (high > low ? (room * (high - at(r.y))) / (high - low) : room / 2));
   const measured = [...new Set(figure.series.filter((s) => !s.dashed).map((s) => s.name))];
   const ink = (r) => (r.dashed ? theme.soft : theme.colours[measured.indexOf(r.series) % theme.colours.length]);
-  const last = Math.max(...drawn.map((r) => r.x));
-  return dodge(heights, room).map((dy, i) => ({
-    data: { values: [{ ...ends[i], x: last }] },
-    mark: { type: 'text', text: ends[i].series, align: 'left', baseline: 'middle', dx: 8, dy, color: ink(ends[i]) },
+  const along = (v) => (figure.x.log ? Math.log(v) : v);
+  const xs = drawn.map((r) => along(r.x)),
+    [first, last] = [Math.min(...xs), Math.max(...xs)];
+  const far = Math.max(...drawn.map((r) => r.x));
+  const early = (r) => along(r.x) < first + 0.75 * (last - first); // this line ends long before the others: its name stands there
+  const moved = new Map();
+  for (const group of [ends.filter(early), ends.filter((r) => !early(r))])
+    if (group.length)
+      dodge(
+        group.map((r) => heights[ends.indexOf(r)]),
+        room,
+      ).forEach((dy, i) => moved.set(group[i], dy));
+  return ends.map((r) => ({
+    data: { values: [early(r) ? r : { ...r, x: far }] },
+    mark: { type: 'text', text: signs(r.series), align: 'left', baseline: 'middle', dx: 8, dy: moved.get(r), color: ink(r) },
     encoding: { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
   }));
 }
 
-function lineLayers(figure, drawn, x, y, theme, width, named) {
+function lineLayers(figure, drawn, x, y, theme, width, named, small) {
   const names = (dashed) => [...new Set(figure.series.filter((s) => !!s.dashed === dashed).map((s) => s.name))];
   const measured = names(false),
     theory = names(true);
-  const many = new Set(figure.series.filter((s) => s.x.length > FEW).map((s) => s.name));
+  const many = new Set(figure.series.filter((s) => s.x.length > (small ? FEW / 4 : FEW)).map((s) => s.name));
   const [solid, dashed] = [false, true].map((d) => drawn.filter((r) => r.dashed === d));
   const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
     order = { field: 'order', type: 'quantitative' };
   const fit = (words) => Math.max(1, Math.floor(width / Math.max(...legendWidths(words))));
-  const several = measured.length + theory.length > 1 && !named;
+  const several = measured.length + theory.length > 1 && !named && !small;
   const legend = several ? { title: null, columns: fit(measured), padding: theory.length ? 3 : 0 } : null; // as high as the dashes
   const color = colour('series', measured, theme, legend);
   const floor = (r) => (shown(r.low, figure.y) ? r.low : y.scale.domain[0]); // a bar that leaves a log axis below
   const bars = solid.filter((r) => r.low !== null && shown(r.high, figure.y)).map((r) => ({ ...r, low: floor(r) }));
+  const few = bars.filter((r) => !many.has(r.series)),
+    band = bars.filter((r) => many.has(r.series)); // a bar a point would be a wall
   return [
+    ...layer(
+      band,
+      { type: 'area', opacity: 0.25 },
+      { x: place.x, y: { field: 'low', ...y }, y2: { field: 'high' }, color },
+    ),
     ...layer(
       solid,
       { type: 'line', strokeWidth: 2, invalid: 'break-paths-filter-domains' },
@@ -273,7 +345,7 @@ function lineLayers(figure, drawn, x, y, theme, width, named) {
       },
     ),
     ...layer(
-      bars,
+      few,
       { type: 'errorbar', opacity: 1, ticks: { size: 8 }, thickness: 1.5 },
       {
         x: place.x,
@@ -298,15 +370,12 @@ function lineLayers(figure, drawn, x, y, theme, width, named) {
 
 const endName = (r, x, y, theme) => ({
   data: { values: [r] },
-  mark: { type: 'text', text: r.series, align: 'right', dx: -6, dy: 14, color: theme.soft, fontStyle: 'italic' },
+  mark: { type: 'text', text: r.series, align: 'right', dx: -10, dy: -6, color: theme.soft, fontStyle: 'italic' },
   encoding: { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
 });
 
 // One dot a series, with its name beside it, on the side where there is room.
-function dotLayers(drawn, named, x, y, theme, width, figure) {
-  const at = (r) => (figure.x.log ? Math.log(r.x) : r.x);
-  const ends = x.scale.domain ? x.scale.domain.map((v) => at({ x: v })) : drawn.map(at);
-  const middle = (Math.min(...ends) + Math.max(...ends)) / 2;
+function dotLayers(drawn, named, x, y, theme, width) {
   const place = { x: { field: 'x', ...x }, y: { field: 'y', ...y } };
   return [
     ...layer(drawn, { type: 'point', filled: true, size: 80, opacity: 1, color: theme.colours[0] }, { ...place, tooltip }),
@@ -314,10 +383,9 @@ function dotLayers(drawn, named, x, y, theme, width, figure) {
       data: { values: [r] },
       mark: {
         type: 'text',
-        text: r.series,
-        ...(at(r) > middle ? { align: 'right', dx: -9 } : { align: 'left', dx: 9 }),
+        text: signs(r.series),
+        ...r.beside,
         baseline: 'middle',
-        dy: r.dy || 0,
         fontSize: width < 400 ? 10.5 : 12,
         color: theme.ink,
       },
@@ -326,7 +394,7 @@ function dotLayers(drawn, named, x, y, theme, width, figure) {
   ];
 }
 
-function scatterLayers(figure, drawn, x, y, theme, width, height) {
+function scatterLayers(figure, drawn, x, y, theme, width, height, small) {
   if (dots(figure)) {
     const lines = drawn.filter((r) => r.dashed),
       own = drawn.filter((r) => !r.dashed && r.y !== null);
@@ -337,7 +405,7 @@ function scatterLayers(figure, drawn, x, y, theme, width, height) {
         { x: { field: 'x', ...x }, y: { field: 'y', ...y }, detail: { field: 'series' } },
       ),
       ...(lines.length ? [endName(lines.at(-1), x, y, theme)] : []),
-      ...dotLayers(own, apart(figure, own, y, height), x, y, theme, width, figure),
+      ...dotLayers(own, apart(figure, own, x, y, width, height), x, y, theme, width),
     ];
   }
   const all = rows(figure),
@@ -355,17 +423,46 @@ function scatterLayers(figure, drawn, x, y, theme, width, height) {
       ? { title: labelled && !figure.classes ? 'label' : null, columns, ...className(figure, domain) }
       : null;
   const points = drawn.filter((r) => r.y !== null).map((r) => ({ ...r, kind: String(kind(r)) }));
-  return layer(
-    points,
-    { type: 'point', filled: true, size: points.length > 500 ? 22 : 40, opacity: 0.8 },
-    {
-      x: { field: 'x', ...x },
-      y: { field: 'y', ...y },
-      tooltip,
-      color: colour('kind', domain, theme, legend),
-      shape: shape('kind', domain, legend),
-    },
-  );
+  const regions = figure.named ? middles(points) : [];
+  const shownLegend = legend && regions.length < new Set(points.map((r) => r.kind)).size && !small ? legend : null;
+  return [
+    ...layer(
+      points,
+      { type: 'point', filled: true, size: points.length > 500 ? 22 : 40, opacity: 0.8 },
+      {
+        x: { field: 'x', ...x },
+        y: { field: 'y', ...y },
+        tooltip,
+        color: colour('kind', domain, theme, shownLegend),
+        shape: shape('kind', domain, shownLegend),
+      },
+    ),
+    ...regions.flatMap((r) =>
+      [
+        { color: theme.ground, stroke: theme.ground, strokeWidth: 5 }, // a ground to be read on
+        { color: theme.ink },
+      ].map((look) => ({
+        data: { values: [r] },
+        mark: { type: 'text', text: signs(nameOf(figure, r.kind)), fontWeight: 600, baseline: 'middle', ...look },
+        encoding: { x: { field: 'x', ...x }, y: { field: 'y', ...y } },
+      })),
+    ),
+  ];
+}
+
+// Of every kind that is more than a few points, the one farthest from all other kinds: the middle of its region.
+function middles(points) {
+  const kinds = [...new Set(points.map((r) => r.kind))];
+  return kinds.flatMap((kind) => {
+    const own = points.filter((r) => r.kind === kind),
+      others = points.filter((r) => r.kind !== kind);
+    if (own.length < 0.02 * points.length) return [];
+    const mean = (c) => own.reduce((sum, r) => sum + r[c], 0) / own.length,
+      [mx, my] = [mean('x'), mean('y')];
+    const clear = (r) => others.reduce((least, o) => Math.min(least, (r.x - o.x) ** 2 + (r.y - o.y) ** 2), 1);
+    const score = (r) => Math.sqrt(clear(r)) - 0.8 * Math.hypot(r.x - mx, r.y - my);
+    return [own.map((r) => [score(r), r]).reduce((a, b) => (b[0] > a[0] ? b : a))[1]];
+  });
 }
 
 // How near the points of one end of the panel come to the height of a rule.
@@ -394,7 +491,9 @@ function ruleLayers(figure, drawn, x, y, theme, end) {
       });
       return [
         part({ type: 'rule', strokeDash: [3, 3], strokeWidth: 1.2, ...(r.axis === 'y' ? { x: 0, x2: end } : {}) }),
-        part({ type: 'text', fontStyle: 'italic', ...place }, { text: { field: 'text' } }),
+        ...[{ stroke: theme.ground, strokeWidth: 4, color: theme.ground }, {}].map((look) =>
+          part({ type: 'text', fontStyle: 'italic', ...place, ...look }, { text: { field: 'text' } }),
+        ),
       ];
     });
 }
@@ -411,17 +510,25 @@ function panelSpec(figure, panel, theme, size) {
     .filter((r) => shown(r.x, figure.x));
   const x = axisOf(figure, 'x', drawn),
     y = axisOf(figure, 'y', drawn);
+  if (size.small) // above its axis: a small drawing is not high enough for words on their side
+    y.axis = { ...y.axis, titleAngle: 0, titleAlign: 'left', titleAnchor: 'end', titleBaseline: 'bottom', titleX: -26, titleY: -7, titleLimit: size.width - 20 };
   const named = direct(figure, drawn, size);
   const end = named ? { expr: `width - ${nameWidth(drawn.map((r) => r.series))}` } : { expr: 'width' };
   if (dots(figure)) x.scale.range = [14, { expr: 'width - 14' }];
+  if (figure.named) {
+    // a map: both axes on one scale
+    x.scale.range = ['-', '+'].map((s) => ({ expr: `(width ${s} min(width, height)) / 2` }));
+    y.scale.range = ['+', '-'].map((s) => ({ expr: `(height ${s} min(width, height)) / 2` }));
+  }
   if (named) x.scale.range = [0, end];
   const layers =
     figure.kind === 'scatter'
-      ? scatterLayers(figure, drawn, x, y, theme, size.width - 60, size.height)
-      : lineLayers(figure, drawn, x, y, theme, size.width - 60, named);
+      ? scatterLayers(figure, drawn, x, y, theme, size.width - 60, size.height, size.small)
+      : lineLayers(figure, drawn, x, y, theme, size.width - 60, named, size.small);
   if (named && layers.length) layers.push(...nameLayers(figure, drawn, x, y, theme, size));
   const nothing = { data: { values: [{}] }, mark: { type: 'text', text: 'no numbers to show', color: theme.soft } };
-  return { ...size, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme, end)] };
+  const { width, height } = size;
+  return { width, height, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme, end)] };
 }
 
 // Legends stand side by side where there is room, else one above the other.
@@ -466,7 +573,7 @@ function configOf(theme, figure, width) {
 }
 
 // One panel of a given size, or with `panel` undefined all of them side by side.
-export function specOf(figure, theme, { panel, width, height }) {
+export function specOf(figure, theme, { panel, width, height, small }) {
   const names = panels(figure),
     one = panel !== undefined || names.length === 1;
   const base = { description: figure.alt, config: configOf(theme, figure, width) };
@@ -474,7 +581,7 @@ export function specOf(figure, theme, { panel, width, height }) {
     return {
       ...base,
       autosize: { type: 'fit', contains: 'padding' },
-      ...panelSpec(figure, panel ?? names[0], theme, { width, height }),
+      ...panelSpec(figure, panel ?? names[0], theme, { width, height, small }),
     };
   }
   const size = { width: Math.min(width, 320), height };

@@ -1,6 +1,6 @@
 // The document in the page -> what a reader sees. Text enters as text, never as HTML.
 import { button, choice, copy, el, save } from './dom.js';
-import { COLUMNS, csv, number, panels, rows, specOf, svg, viewOf } from './figures.js';
+import { COLUMNS, csv, number, panels, rows, signs, specOf, svg, viewOf } from './figures.js';
 import { bytesOf } from './points.js';
 
 export { csv, svg }; // for render.mjs
@@ -10,6 +10,7 @@ const PAGE = {
   ink: 'var(--ink)',
   soft: 'var(--soft)',
   line: 'var(--line)',
+  ground: 'var(--card)',
   colours: Array.from({ length: 10 }, (_, i) => `var(--c${i})`),
 };
 const MOST_ROWS = 500; // of a figure's numbers in the page; all of them are in the CSV
@@ -29,9 +30,13 @@ let glossary = [];
 
 // Text with exponents raised (width^-0.5) and the first use of a word of the glossary explained.
 const PAGE_BESIDE = /((?<![\w./:-])[\w-][\w./-]*\.html)/;
+const EXPONENT = /(\^-?\d+(?:\.\d+)?(?:\/\d+)?|_F\b)/; // width^-0.5, |C|_F
 const raisedParts = (text) =>
-  text.split(EXPONENT).map((part, i) => (i % 2 ? el('sup', null, part.replace('-', '−')) : part));
-const EXPONENT = /\^(-?\d+(?:\.\d+)?)/;
+  text
+    .split(EXPONENT)
+    .map((part, i) =>
+      i % 2 ? el(part[0] === '^' ? 'sup' : 'sub', null, part.slice(1).replace('-', '−')) : signs(part),
+    );
 function typeset(text, terms = true) {
   const out = String(text)
     .split(PAGE_BESIDE)
@@ -40,7 +45,7 @@ function typeset(text, terms = true) {
 }
 function explained(text) {
   for (const word of glossary) {
-    const at = word.used ? -1 : text.indexOf(word.term);
+    const at = word.used || word.cell ? -1 : text.indexOf(word.term);
     if (at >= 0 && !/[\p{L}\p{N}]/u.test(text[at + word.term.length] || '') && !/\p{L}/u.test(text[at - 1] || '')) {
       word.used = true;
       return [
@@ -95,29 +100,59 @@ const slug = (text) =>
 
 // ---- tables
 
-function cell(value, column, first, numeric) {
-  const attributes = { ...(first ? { scope: 'row' } : { 'data-label': column.name }), class: numeric ? 'number' : null };
-  if (typeof value !== 'number') return el(first ? 'th' : 'td', attributes, shown(value));
-  return el(first ? 'th' : 'td', { ...attributes, 'data-value': value }, number(value, column.format));
+const ANSWERS = [...GOOD, ...BAD, 'no answer', 'answered', 'error'];
+// A cell that is a word of the glossary leads there.
+function termed(value) {
+  const word = glossary.find((g) => g.term === value);
+  return word ? el('a', { class: 'term', href: `#${word.id}`, title: word.means }, value) : shown(value);
+}
+
+const MIB = 1048576;
+const bytes = (x) => (x >= 1024 * MIB ? `${number(x / MIB / 1024, '.1f')} GiB` : `${number(x / MIB, '.1f')} MiB`);
+const unitOf = (c) => (c.unit && c.unit !== 'bytes' ? c.unit : '');
+
+// An answer has its badge; what follows does not say it again.
+const answered = (words, answer) => {
+  const rest = words.toLowerCase().startsWith(answer.toLowerCase()) ? words.slice(answer.length).match(/^[:,] +(.)(.*)/s) : null;
+  return rest ? rest[1].toUpperCase() + rest[2] : words;
+};
+
+function cell(value, column, first, numeric, before) {
+  const unit = unitOf(column);
+  const attributes = {
+    ...(first ? { scope: 'row' } : { 'data-label': column.name + (unit ? ` (${unit})` : '') }),
+    class: numeric ? 'number' : value === null || value === '' ? 'none' : null,
+  };
+  const tag = first ? 'th' : 'td';
+  if (numeric && typeof value !== 'number') attributes.class = 'number none';
+  if (typeof value === 'string' && column.answers) return el(tag, attributes, badge(value));
+  if (typeof value === 'string') return el(tag, attributes, before ? typeset(answered(value, before), false) : termed(value));
+  if (typeof value !== 'number') return el(tag, attributes, shown(value));
+  const text = column.unit === 'bytes' ? bytes(value) : number(value, column.format);
+  return el(tag, { ...attributes, 'data-value': value }, text);
 }
 
 let tables = 0;
 function table({ title, columns, rows: lines, folded }) {
   const id = `table-${(tables += 1)}`;
   const numeric = columns.map((c, i) => lines.some((r) => typeof r[i] === 'number'));
+  const kinds = columns.map((c, i) => ({
+    ...c,
+    answers: i > 0 && lines.length > 0 && lines.every((r) => ANSWERS.includes(r[i])),
+  }));
   const head = columns.map((c, i) =>
     el(
       'th',
       { scope: 'col', class: numeric[i] ? 'number' : null },
       typeset(c.name),
-      c.unit ? el('span', { class: 'unit' }, ` (${c.unit})`) : null,
+      unitOf(c) ? el('span', { class: 'unit' }, ` (${c.unit})`) : null,
     ),
   );
   const body = lines.map((r) =>
     el(
       'tr',
       r.some((v) => v === 'best') ? { class: 'best' } : null,
-      columns.map((c, i) => cell(r[i], c, i === 0, numeric[i])),
+      kinds.map((c, i) => cell(r[i], c, i === 0, numeric[i], i > 0 && kinds[i - 1].answers ? r[i - 1] : null)),
     ),
   );
   const content = el(
@@ -246,7 +281,7 @@ function plot(figure) {
         })
       : null,
     canvas,
-    el('figcaption', null, figure.alt),
+    el('figcaption', null, typeset(figure.alt, false)),
     el(
       'div',
       { class: 'tools' },
@@ -287,7 +322,12 @@ function verdict(answers) {
         'section',
         { class: 'verdict', 'aria-label': 'Verdict' },
         answers.map((a) =>
-          el('article', null, el('h2', null, a.question), el('p', null, badge(a.answer), ' ', typeset(a.words))),
+          el(
+            'article',
+            null,
+            el('h2', null, a.question),
+            el('p', null, badge(a.answer), ' ', typeset(answered(a.words, a.answer))),
+          ),
         ),
       )
     : null;
@@ -319,7 +359,7 @@ function card(c) {
   if (c.figure)
     inTurn(
       () =>
-        viewOf(specOf(c.figure, PAGE, { panel: panels(c.figure)[0], width: canvas.clientWidth || 300, height: 190 }), {
+        viewOf(specOf(c.figure, PAGE, { panel: panels(c.figure)[0], width: canvas.clientWidth || 300, height: 190, small: true }), {
           renderer: 'svg',
           container: canvas.firstChild,
         }).runAsync(),
@@ -385,7 +425,7 @@ function repeat(d) {
   const status = el('span', { role: 'status' });
   const about = [
     ['version', d.version],
-    ['machine', d.machine],
+    ['machine', d.machine && { ...d.machine, ...(d.machine.memory > MIB ? { memory: bytes(d.machine.memory) } : {}) }],
   ].filter(([, v]) => v !== undefined);
   return el(
     'section',

@@ -17,7 +17,10 @@ typedef struct field {
   const struct field *of;
 } field;
 
-static const field axis[] = {{"title", TEXT, true, 0, NULL}, {"log", TRUTH, false, 0, NULL}, {0}};
+static const field axis[] = {{"title", TEXT, true, 0, NULL},
+                             {"log", TRUTH, false, 0, NULL},
+                             {"percent", TRUTH, false, 0, NULL},
+                             {0}};
 static const field series[] = {{"name", TEXT, true, 0, NULL},
                                {"panel", TEXT, false, 0, NULL},
                                {"dashed", TRUTH, false, 0, NULL},
@@ -48,6 +51,7 @@ static const field figure[] = {{"name", TEXT, true, 0, NULL},
                                {"rules", LIST, false, 0, rule},
                                {"classes", LIST, false, 0, class_name},
                                {"pictures", OBJECT, false, 0, pictures},
+                               {"named", TRUTH, false, 0, NULL},
                                {0}};
 static const field card[] = {{"title", TEXT, true, 0, NULL},       {"badge", TEXT, false, 0, NULL},
                              {"text", TEXT, true, 0, NULL},        {"link", TEXT, false, 0, NULL},
@@ -68,7 +72,11 @@ static const field section[] = {
     {"cards", LIST, false, 0, card},   {0}};
 static const field headline[] = {
     {"words", TEXT, true, 0, NULL}, {"command", TEXT, false, 0, NULL}, {0}};
-static const field word[] = {{"term", TEXT, true, 0, NULL}, {"means", TEXT, true, 0, NULL}, {0}};
+static const field word[] = {
+    {"term", TEXT, true, 0, NULL},
+    {"means", TEXT, true, 0, NULL},
+    {"cell", TRUTH, false, 0, NULL}, /* a link only as the whole of a cell */
+    {0}};
 static const field answer[] = {{"question", TEXT, true, 0, NULL},
                                {"answer", TEXT, true, 0, NULL},
                                {"words", TEXT, true, 0, NULL},

@@ -15,10 +15,10 @@ static json_t *integers(const int *x, ptrdiff_t count) {
 
 ep_status ep_figure_new(json_t **out, const char *name, ep_figure_kind kind, const char *title,
                         const char *alt, ep_axis x, ep_axis y) {
-  *out = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:b}, s:{s:s, s:b}, s:[], s:[]}", "name", name,
-                   "kind", kind == EP_FIGURE_LINE ? "line" : "scatter", "title", title, "alt", alt,
-                   "x", "title", x.title, "log", x.log, "y", "title", y.title, "log", y.log,
-                   "series", "rules");
+  *out = json_pack("{s:s, s:s, s:s, s:s, s:{s:s, s:b, s:b}, s:{s:s, s:b, s:b}, s:[], s:[]}", "name",
+                   name, "kind", kind == EP_FIGURE_LINE ? "line" : "scatter", "title", title, "alt",
+                   alt, "x", "title", x.title, "log", x.log, "percent", x.percent, "y", "title",
+                   y.title, "log", y.log, "percent", y.percent, "series", "rules");
   EP_CHECK(*out, EP_ERR_NOMEM, "no memory for a figure");
   return EP_OK;
 }

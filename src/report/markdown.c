@@ -111,6 +111,20 @@ static void put_figure(FILE *to, const char *folder, const json_t *figure) {
   fprintf(to, "](figures/%s%s)\n\n", name, drawn ? ".svg" : ".csv");
 }
 
+static void put_cards(FILE *to, const json_t *cards) {
+  size_t i;
+  json_t *card;
+  json_array_foreach(cards, i, card) {
+    fputs("* ", to);
+    put_text(to, text_of(card, "title"));
+    if (*text_of(card, "badge")) put_in_brackets(to, text_of(card, "badge"));
+    fputs(": ", to);
+    put_text(to, text_of(card, "text"));
+    fputc('\n', to);
+  }
+  if (i) fputc('\n', to);
+}
+
 static void put_section(FILE *to, const char *folder, const json_t *section) {
   size_t i;
   json_t *item;
@@ -122,6 +136,7 @@ static void put_section(FILE *to, const char *folder, const json_t *section) {
     put_value(to, item);
     fputs("\n\n", to);
   }
+  put_cards(to, json_object_get(section, "cards"));
   put_facts(to, json_object_get(section, "facts"));
   json_array_foreach(json_object_get(section, "tables"), i, item) put_table(to, item);
   json_array_foreach(json_object_get(section, "figures"), i, item) put_figure(to, folder, item);

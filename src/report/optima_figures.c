@@ -191,6 +191,7 @@ static ep_status map(ep_work *work, json_t *figure, const ep_optima *o, const ep
       figure,
       &(ep_series){.name = "starts", .count = s.count, .x = s.a, .y = s.b, .label = s.label}));
   EP_TRY(name_basins(figure, o));
+  EP_TRY(ep_json_put(figure, "named", json_true()));
   return add_optima(work, figure, o, &E);
 }
 

@@ -37,11 +37,12 @@ static ep_status quality(json_t *f, const ep_comparison *m) {
 
 ep_status ep_figures_quality(json_t *figures, const ep_comparison *m) {
   json_t *f;
-  EP_TRY(
-      ep_figure_new(&f, "quality", EP_FIGURE_SCATTER, "Score against time",
-                    "Score against the time of the fit, one dot a method at its best width, mean "
-                    "over seeds; the rule is what raw inputs give. Up and to the left is better.",
-                    (ep_axis){"seconds", true}, (ep_axis){ep_score_name(m->by), false}));
+  EP_TRY(ep_figure_new(
+      &f, "quality", EP_FIGURE_SCATTER,
+      m->by == EP_BY_ACCURACY ? "Accuracy against time" : "Recall against time",
+      "Score against the time of the fit, one dot a method at its best width, mean "
+      "over seeds; the rule is what raw inputs give. Up and to the left is better.",
+      (ep_axis){"seconds", true, false}, (ep_axis){ep_score_name(m->by), false, true}));
   return drawn(figures, f, quality, m);
 }
 

@@ -75,7 +75,7 @@ static ep_status methods_table(json_t *tables, const ep_comparison *m, bool once
 static ep_status answers_table(json_t *tables, const ep_verdict *v) {
   static const char *const names[][3] = {{"method", "", ""},         {"same function", "", ""},
                                          {"difference", "", ".2~g"}, {"as good", "", ""},
-                                         {"points", "", "+.3f"},     {"cheaper", "", ""},
+                                         {"points", "", "+.1f"},     {"cheaper", "", ""},
                                          {"times", "", ".2~g"}};
   json_t *rows = json_array();
   for (int i = 0; i < v->methods; i++) {
@@ -84,7 +84,7 @@ static ep_status answers_table(json_t *tables, const ep_verdict *v) {
     for (int k = 0; k < EP_ASKED; k++) {
       const ep_finding *f = &v->method[i].said[k].finding;
       json_array_append_new(cells, json_string(ep_answer_name(f->answer)));
-      json_array_append_new(cells, ep_json_number(f->number));
+      json_array_append_new(cells, ep_json_number(k == EP_ASK_GOOD ? 100 * f->number : f->number));
     }
     json_array_append_new(rows, cells);
   }
@@ -157,7 +157,8 @@ static ep_status verdicts(json_t *out, const ep_answers *a) {
 
 /* question, answer, words: what the theory asks */
 static ep_status theory_table(json_t *tables, const ep_verdict *v) {
-  static const char *const names[][3] = {{"question", "", ""}, {"answer", "", ""}, {"", "", ""}};
+  static const char *const names[][3] = {
+      {"question", "", ""}, {"answer", "", ""}, {"measured", "", ""}};
   static const char *const asked[EP_THEORIES][2] = {
       [EP_THEORY_KERNEL] = {"Does the frozen kernel follow training?",
                             "Is the drift of the tangent kernel small?"},
@@ -212,9 +213,24 @@ static ep_status glossary(json_t *out) {
        "0 degrees: two subspaces are one; 90: one has a direction that the "
        "other lacks altogether."},
       {"PCA of inputs",
-       "The first principal components of the data as they are: no pairs, no network."}};
+       "The first principal components of the data as they are: no pairs, no network."},
+      {"held-out loss",
+       "The loss on pairs that were not trained on: lower is better, for losses "
+       "that the method minimises."}};
+  /* words that are methods, or too common to be explained in a sentence: where they stand alone */
+  static const char *const cells[][2] = {
+      {"gd", "Gradient descent on all layers: training as it is done."},
+      {"kernel",
+       "Gradient descent of the network's outputs with its tangent kernel at the start, "
+       "which stays: the frozen kernel of this width."},
+      {"kernel, analytic", "The same with the kernel of a network of infinite width."},
+      {"pca", "PCA of C(0): the closed form of the output layer, the hidden one stays random."},
+      {"raw inputs", "The data as they are: what every method has to be better than."}};
   for (size_t k = 0; k < sizeof words / sizeof *words; k++)
     EP_TRY(ep_json_append(out, json_pack("{s:s, s:s}", "term", words[k][0], "means", words[k][1])));
+  for (size_t k = 0; k < sizeof cells / sizeof *cells; k++)
+    EP_TRY(ep_json_append(out, json_pack("{s:s, s:s, s:b}", "term", cells[k][0], "means",
+                                         cells[k][1], "cell", true)));
   return EP_OK;
 }
 

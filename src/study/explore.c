@@ -165,16 +165,21 @@ static ep_status add_columns(explore *x) {
   json_t *columns = json_array();
   const ep_mat *C = &x->in->columns;
   float *v;
+  int *class;
   EP_TRY(set(x->page, "columns", columns));
   if (x->class) EP_TRY(add_classes(x, columns, "label", x->class, class_names(x), "as given"));
   EP_TRY(add_classes(x, columns, "cluster", x->cluster, cluster_names(x),
                      "k-means of the embedding, the largest first"));
   EP_TRY(add_measures(x, columns));
   EP_TRY(ep_work_get(x->work, &v, x->n, sizeof *v));
+  EP_TRY(ep_work_get(x->work, &class, x->n, sizeof *class));
   for (ptrdiff_t c = 0; C->data && c < C->cols; c++) {
-    for (ptrdiff_t i = 0; i < x->n; i++) v[i] = (float)ep_get(C, i, c);
-    EP_TRY(add_numbers(x, columns, json_string_value(json_array_get(x->in->titles, (size_t)c)), v,
-                       "as given"));
+    const char *title = json_string_value(json_array_get(x->in->titles, (size_t)c));
+    json_t *names = json_array_get(x->in->names, (size_t)c);
+    for (ptrdiff_t i = 0; i < x->n; i++) v[i] = (float)ep_get(C, i, c), class[i] = (int)v[i];
+    EP_TRY(json_is_array(names)
+               ? add_classes(x, columns, title, class, json_incref(names), "as given")
+               : add_numbers(x, columns, title, v, "as given"));
   }
   return EP_OK;
 }

@@ -31,7 +31,9 @@ typedef struct {
   json_t *pictures;      /* ep_pack_pictures, or NULL */
   json_t *text;          /* n texts, or NULL */
   ep_mat columns;        /* (n, c): further numbers to colour by; no data: none */
-  const json_t *titles;  /* c texts, of the columns */
+  json_t *titles;        /* c texts, of the columns */
+  json_t *
+      names; /* of the columns that are classes: a list of names, numbers are places in it; else null, or no list */
 } ep_explore_input;
 
 /* *page: what the page shows; *result: its numbers without the points. Both are the caller's. */

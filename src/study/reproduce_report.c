@@ -144,12 +144,14 @@ static bool any_of(const ep_reproduced *r, const ep_paper *paper) {
   return false;
 }
 
+/* folded where cards say it first */
 static ep_status overview_table(json_t *section, const ep_reproduced *r, const ep_paper *paper) {
   json_t *rows = json_array();
   json_t *table =
-      json_pack("{s:s, s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s, s:s, s:s}], s:o}", "title", "Claims",
-                "columns", "name", "claim", "name", "source", "name", "outcome", "name", "measured",
-                "name", "time", "unit", "s", "format", ".3~g", "rows", rows);
+      json_pack("{s:s, s:b, s:[{s:s}, {s:s}, {s:s}, {s:s}, {s:s, s:s, s:s}], s:o}", "title",
+                "Claims and what was measured", "folded", !paper, "columns", "name", "claim",
+                "name", "source", "name", "outcome", "name", "measured", "name", "time", "unit",
+                "s", "format", ".3~g", "rows", rows);
   EP_TRY(ep_json_put(section, "tables", json_pack("[o]", table)));
   for (int i = 0; i < r->count; i++) {
     const ep_checked *c = of_paper(r, i, paper);
@@ -192,22 +194,52 @@ static ep_status verdict(json_t *document, const ep_reproduced *r, const ep_pape
                                t.failed + t.errors ? "fails" : "holds", "words", words));
 }
 
+/* a card a claim: its first figure, what it says, how it came out, and where the rest is */
+static ep_status add_card(json_t *cards, const ep_checked *c) {
+  char link[300];
+  json_t *card = json_object(), *figure = json_array_get(c->result.figures, 0);
+  snprintf(link, sizeof link, "%s/report.html#%s", c->paper->name, c->claim->id);
+  EP_TRY(ep_json_append(cards, card));
+  EP_TRY(ep_json_put(card, "title", json_string(c->claim->id)));
+  EP_TRY(ep_json_put(card, "badge", json_string(outcome(c))));
+  EP_TRY(ep_json_put(card, "text", json_string(c->claim->says)));
+  EP_TRY(ep_json_put(card, "link", json_string(link)));
+  return figure ? ep_json_put(card, "figure", json_incref(figure)) : EP_OK;
+}
+
+static ep_status add_cards(json_t *sections, const ep_reproduced *r) {
+  for (const ep_paper *p = ep_papers; p->name; p++) {
+    json_t *cards = json_array();
+    if (!any_of(r, p)) {
+      json_decref(cards);
+      continue;
+    }
+    EP_TRY(ep_json_append(sections, json_pack("{s:s, s:o}", "title", p->title, "cards", cards)));
+    for (int i = 0; i < r->count; i++)
+      if (of_paper(r, i, p)) EP_TRY(add_card(cards, &r->claim[i]));
+  }
+  return EP_OK;
+}
+
 typedef struct {
   const ep_reproduced *result;
   const json_t *machine;
   const char *command, *folder;
 } source;
 
-/* what the pages share; the first section is the table. paper NULL: all of them */
+/* what the pages share; first the cards (paper NULL: all of them), then the table */
 static ep_status begin(json_t *document, const source *s, const char *title,
                        const ep_paper *paper) {
   const ep_reproduced *r = s->result;
   const char *precision = paper && paper->in_double ? "double" : r->precision;
-  json_t *first = json_pack("{s:s}", "title", "All claims");
+  json_t *sections = json_array();
   EP_TRY(ep_json_put(document, "title", json_string(title)));
-  EP_TRY(ep_json_put(document, "sections", json_pack("[o]", first)));
+  EP_TRY(ep_json_put(document, "sections", sections));
   EP_TRY(verdict(document, r, paper));
-  EP_TRY(overview_table(first, r, paper));
+  if (!paper) EP_TRY(add_cards(sections, r));
+  json_t *table = json_pack("{s:s}", "title", "All claims");
+  EP_TRY(ep_json_append(sections, table));
+  EP_TRY(overview_table(table, r, paper));
   EP_TRY(ep_json_put(document, "settings",
                      json_pack("{s:s, s:I, s:s}", "size", ep_claim_size_name(r->size), "seed",
                                (json_int_t)r->seed, "precision", precision)));
@@ -249,42 +281,15 @@ static ep_status fill_paper(json_t *document, const source *s, const ep_paper *p
   return EP_OK;
 }
 
-/* a card a claim: its first figure, what it says, how it came out, and where the rest is */
-static ep_status add_card(json_t *cards, const ep_checked *c) {
-  char link[300];
-  json_t *card = json_object(), *figure = json_array_get(c->result.figures, 0);
-  snprintf(link, sizeof link, "%s/report.html#%s", c->paper->name, c->claim->id);
-  EP_TRY(ep_json_append(cards, card));
-  EP_TRY(ep_json_put(card, "title", json_string(c->claim->id)));
-  EP_TRY(ep_json_put(card, "badge", json_string(outcome(c))));
-  EP_TRY(ep_json_put(card, "text", json_string(c->claim->says)));
-  EP_TRY(ep_json_put(card, "link", json_string(link)));
-  return figure ? ep_json_put(card, "figure", json_incref(figure)) : EP_OK;
-}
-
-static ep_status add_cards(json_t *sections, const ep_reproduced *r) {
-  for (const ep_paper *p = ep_papers; p->name; p++) {
-    json_t *cards = json_array();
-    if (!any_of(r, p)) {
-      json_decref(cards);
-      continue;
-    }
-    EP_TRY(ep_json_append(sections, json_pack("{s:s, s:o}", "title", p->title, "cards", cards)));
-    for (int i = 0; i < r->count; i++)
-      if (of_paper(r, i, p)) EP_TRY(add_card(cards, &r->claim[i]));
-  }
-  return EP_OK;
-}
-
 static ep_status fill_overview(json_t *document, const source *s) {
   EP_TRY(result_json(document, s->result, NULL));
   EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
-  EP_TRY(add_cards(json_object_get(document, "sections"), s->result));
   json_t *where = json_array();
   EP_TRY(ep_json_append(json_object_get(document, "sections"),
                         json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
   for (const ep_paper *p = ep_papers; p->name; p++) {
     char line[256];
+    if (!any_of(s->result, p)) continue; /* it has no page */
     snprintf(line, sizeof line, "%s: %s/report.html", p->title, p->name);
     EP_TRY(ep_json_append(where, json_string(line)));
   }

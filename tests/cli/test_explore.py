@@ -314,3 +314,26 @@ def test_refusals(ep, save, rng, tmp_path, args, words):
     result = ep("explore", *args)
     assert result.code == 2 and result.out == "" and words in result.err and result.err.count("\n") == 1, result
     assert sorted(tmp_path.iterdir()) == before
+
+
+def test_any_column_colours(ep, save, rng, tmp_path):
+    """Numbers as they are in the file, texts as classes, what is missing as a class of its own."""
+    n = 60
+    save(e=rng.normal(size=(n, 3)))
+    city = [["Rome", "Berlin", ""][i % 3] for i in range(n)]
+    (tmp_path / "c.csv").write_text("age,city\n" + "".join(f"{20 + i},{city[i]}\n" for i in range(n)))
+
+
+    def explore(*args):
+        result = ep("explore", "--embedding", "e.npy", *args)
+        assert result.code == 0, result.err  # what the table is made of is said aloud
+        return page(tmp_path / "map.html")
+
+    d = explore("--colour", "c.csv")
+    assert np.array_equal(d["column"]["age"], 20 + np.arange(n))
+    names = next(c for c in d["columns"] if c["title"] == "city")["names"]
+    assert [names[k] for k in d["column"]["city"]] == [c or "missing" for c in city]
+    # the table that was embedded: its own units, though it was scaled to be learnt from
+    d = explore("--data", "c.csv", "--scale", "standard")
+    assert np.allclose(d["column"]["age"], 20 + np.arange(n), rtol=1e-5)
+    assert next(c for c in d["columns"] if c["title"] == "city")["kind"] == "class"

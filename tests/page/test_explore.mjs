@@ -142,6 +142,12 @@ test('everything is there', () =>
       doc.doubts.slice(0, 24).map((s) => s.row),
     );
     assert.ok((await painted(page)) > 2000);
+    const best = doc.result.probes.reduce((a, p) => (p.accuracy > a.accuracy ? p : a));
+    const lead = await page.locator('.lead').innerText();
+    assert.match(lead, /^(A linear probe gets|Its nearest neighbours get) /);
+    assert.ok(lead.includes(`${(100 * best.accuracy).toFixed(1)} % of the labels right`), lead);
+    assert.match(lead, /in the raw data|It has not collapsed/);
+    assert.equal(await page.locator('.side h2').first().innerText(), `Row ${doc.doubts[0].row}`); // a point to begin with
   }));
 
 test('maps and colours can be switched, by mouse and by key', () =>
@@ -258,6 +264,8 @@ test('lasso, legend and selection as CSV', () =>
     ]);
     const [, some] = /^(\d+) of 300/.exec(await page.locator('.hint').first().innerText());
     assert.ok(Number(some) > 0 && Number(some) < N);
+    assert.equal(await page.locator('.side h2').first().innerText(), `${some} selected`);
+    assert.match(await page.locator('.side .made').innerText(), /^By label: [\d.]+ % \d/); // what is inside
     await page.getByRole('button', { name: 'Clear the selection' }).click();
     const whole = await painted(page);
     const legend = page.getByRole('button', { name: /^Only label 0/ });
@@ -303,7 +311,7 @@ test('keys move, zoom and choose; dragging and the wheel too', () =>
 test('all controls are reached by the tab key and show it', () =>
   opened(async (page) => {
     const reached = [];
-    for (let i = 0; i < 40; i += 1) {
+    for (let i = 0; i < 64; i += 1) {
       await page.keyboard.press('Tab');
       reached.push(
         await page.evaluate(() => {

@@ -2,7 +2,7 @@
 // phone, in light and in dark, without a complaint, a body that scrolls sideways, or a cell that is cut.
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,10 +17,13 @@ const pages = {
     ['compare', '--data', 'digits', '--samples', '60', '--widths', '20,40', '--runs', '2', '--epochs', '20'],
     ['--outputs', '4', '--test-samples', '100', '--out', 'compare'],
   ],
-  dynamics: [['dynamics', '--data', 'moons', '--outputs', '2', '--time', '30', '--compare', '--report', 'dynamics']],
-  optima: [['optima', '--data', 'digits', '--samples', '60', '--starts', '30', '--report', 'optima']],
+  dynamics: [
+    ['dynamics', '--data', 'moons', '--outputs', '2', '--time', '30', '--times', '1,10', '--compare'],
+    ['--constraint', 'none', '--report', 'dynamics'],
+  ],
+  optima: [['optima', '--data', 'summation:4,400,0.2', '--starts', '30', '--report', 'optima']],
   learnability: [
-    ['learnability', '--data', 'digits', '--samples', '80', '--trains', '10,20,40', '--measure', '3'],
+    ['learnability', '--data', 'digits', '--samples', '80', '--trains', '10,20,40,300', '--measure', '3'],
     ['--report', 'learnability'],
   ],
   reproduce: [['reproduce', 'linear-fig1', 'tangent-nofreelunch', '--quick', '--out', 'reproduce']],
@@ -60,8 +63,8 @@ const cut = () => [
   ),
 ];
 
-async function look(name, width, colorScheme) {
-  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme });
+async function look(name, width) {
+  const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: 'light' });
   const page = await context.newPage();
   const bad = [];
   page.on('console', (m) => bad.push(`${m.type()}: ${m.text()}`));
@@ -71,14 +74,19 @@ async function look(name, width, colorScheme) {
     () => document.querySelectorAll('.canvas').length === document.querySelectorAll('.canvas svg').length,
   );
   for (const closed of await page.locator('main details.folded > summary').all()) await closed.click();
-  const [content, view] = await page.evaluate(() => [
-    document.documentElement.scrollWidth,
-    document.documentElement.clientWidth,
-  ]);
-  assert.ok(content <= view, `the body scrolls: ${content} > ${view}`);
-  assert.deepEqual(await page.evaluate(cut), []);
-  if (process.env.EP_SHOTS)
-    await page.screenshot({ path: join(process.env.EP_SHOTS, `${name.replace('/', '-')}-${width}-${colorScheme}.png`), fullPage: true });
+  for (const colorScheme of ['light', 'dark']) {
+    await page.emulateMedia({ colorScheme });
+    const [content, view] = await page.evaluate(() => [
+      document.documentElement.scrollWidth,
+      document.documentElement.clientWidth,
+    ]);
+    assert.ok(content <= view, `the body scrolls: ${content} > ${view}`);
+    assert.deepEqual(await page.evaluate(cut), []);
+    const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
+    assert.equal(ground[0] < 128, colorScheme === 'dark');
+    if (process.env.EP_SHOTS)
+      await page.screenshot({ path: join(process.env.EP_SHOTS, `${name.replace('/', '-')}-${width}-${colorScheme}.png`), fullPage: true });
+  }
   await context.close();
   assert.deepEqual(bad, []);
 }
@@ -89,7 +97,7 @@ for (const [name, command] of Object.entries(pages))
     const env = { ...process.env, PATH: '/none' };
     execFileSync(process.env.EIGENPAIR, [...command.flat(), ...small], { cwd: folder, env, stdio: ['ignore', 'ignore', 'inherit'] });
     for (const page of [name, ...(more[name] || [])])
-      for (const [width, scheme] of [[1400, 'light'], [390, 'dark']]) await look(page, width, scheme);
+      for (const width of [1400, 390]) await look(page, width);
   });
 
 test('compare: the first line, the three questions, one dot a method', async () => {
@@ -105,8 +113,19 @@ test('compare: the first line, the three questions, one dot a method', async () 
   assert.equal(methods.length, rows);
   for (const m of methods) assert.ok(names.includes(m), m); // raw inputs as a rule
   assert.equal(await page.locator('#figure-quality .mark-symbol.role-mark path').count(), rows - 1);
-  const term = page.locator('main a.term').first();
-  assert.ok(await page.locator(await term.getAttribute('href')).count());
+  for (const term of await page.locator('main a.term').all())
+    assert.ok(await page.locator(await term.getAttribute('href')).count());
+  // every method is explained where it stands
+  assert.equal(await page.locator('main table').first().locator('tbody th a.term').count(), rows);
+  assert.match(names.join(' '), /\d %/); // the axis says percent
+  // an answer is said once: by its badge
+  for (const words of await page.locator('.verdict article p').allInnerTexts())
+    assert.doesNotMatch(words, /(yes|no|no answer)\s+(yes|no|no answer)[:,]/i);
+  const cells = await page.locator('main table').first().locator('tbody td').allInnerTexts();
+  assert.ok(cells.some((c) => /^[\d.]+ MiB$/.test(c)) && cells.some((c) => /^[\d.]+ %$/.test(c)) && cells.includes('∞'), `${cells}`);
+  const text = await page.locator('main').innerText();
+  assert.doesNotMatch(text, /\|_F|width\^|\d+e[-+]\d|[\s(]-\d/); // signs and exponents are typeset
+  assert.equal(await page.locator('#repeat dd').getByText(/GiB$/).count(), 1);
   await page.close();
 });
 
@@ -122,6 +141,75 @@ test('compare: a point that is pointed at shows its picture', async () => {
   };
   await page.waitForFunction(inked, null, { timeout: 10000 });
   assert.doesNotMatch(await page.locator('.tip').innerText(), /picture/);
+  await page.close();
+});
+
+test('names of dots touch neither dots nor names nor the rule', async () => {
+  const places = { pca: [0.008, 0.631], iterate: [0.06, 0.631], infinite: [0.04, 0.702], 'PCA of inputs': [0.05, 0.722] };
+  Object.assign(places, { whitened: [2.1, 0.589], grassmann: [0.1, 0.531], gd: [0.063, 0.446], kernel: [0.37, 0.439], 'kernel, analytic': [0.02, 0.433] });
+  const figure = {
+    name: 'dots', kind: 'scatter', title: 'Dots', alt: 'Dots with names.',
+    x: { title: 'seconds', log: true }, y: { title: 'accuracy', percent: true },
+    series: Object.entries(places).map(([name, [x, y]]) => ({ name, x: [x], y: [y] })),
+    rules: [{ axis: 'y', value: 0.735, text: 'raw inputs' }],
+  };
+  writeFileSync(join(folder, 'dots.json'), JSON.stringify({ title: 'Dots', sections: [{ title: 'Dots', figures: [figure] }], result: {} }));
+  execFileSync(process.env.EIGENPAIR, ['report', 'dots.json', '--out', 'dots'], { cwd: folder, env: { ...process.env, PATH: '/none' } });
+  for (const width of [1400, 390]) {
+    const page = await browser.newPage({ viewport: { width, height: 900 } });
+    await page.goto(pathToFileURL(join(folder, 'dots/report.html')).href);
+    await page.waitForFunction(() => document.querySelector('#figure-dots .canvas svg'));
+    const touching = await page.evaluate(() => {
+      const box = (e) => e.getBoundingClientRect(),
+        all = (what) => [...document.querySelectorAll(`#figure-dots ${what}`)];
+      const names = all('.mark-text.role-mark text').filter((t) => t.textContent !== 'raw inputs');
+      const over = (a, b) =>
+        Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+      return names.flatMap((n, i) =>
+        [...all('.mark-symbol.role-mark path'), ...names.slice(0, i)].filter((o) => over(box(n), box(o))).map((o) => `${n.textContent} ${o.textContent || 'dot'}`),
+      );
+    });
+    assert.deepEqual(touching, [], String(width));
+    await page.close();
+  }
+});
+
+test('compare: on a phone a cell says its unit, and says nothing where there is nothing', async () => {
+  const page = await browser.newPage({ viewport: { width: 390, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'compare/report.html')).href);
+  const cells = page.locator('main table').first().locator('tbody td');
+  const labels = await cells.evaluateAll((all) => all.map((c) => c.dataset.label));
+  assert.ok(labels.includes('time (s)'), `${labels}`);
+  for (const c of await cells.all()) if ((await c.textContent()) === '–') assert.equal(await c.isVisible(), false);
+  await page.close();
+});
+
+test('dynamics: the first sentence answers, times are dense, a descent that diverges is said and does not spoil the axis', async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'dynamics/report.html')).href);
+  assert.match(await page.locator('.headline p').innerText(), /^It has settled: at time 30 .* by time [\d.]+\./);
+  assert.match(await page.locator('.verdict').innerText(), /✕ no With the constraint none it diverges/);
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Numbers of Loss over time as CSV' }).click();
+  const lines = readFileSync(await (await saved).path(), 'utf8').trim().split('\n').map((l) => l.split(','));
+  assert.ok(lines.filter((l) => l[0] === 'equation').length > 50); // though --times says two
+  const losses = lines.filter((l) => l[0] === 'descent' && l[3] !== '').map((l) => Math.abs(Number(l[3])));
+  assert.ok(losses.length > 5 && Math.max(...losses) < 10, `${losses}`);
+  await page.close();
+});
+
+test('learnability: accuracy in percent, and n beyond the data where the prediction ends', async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'learnability/report.html')).href);
+  assert.match(await page.locator('.headline p').innerText(), /^From 40 points .* from 300 \(/);
+  await page.waitForFunction(() => document.querySelector('#figure-accuracy .canvas svg'));
+  assert.match((await page.locator('#figure-accuracy svg text').allTextContents()).join(' '), /\d+ %/);
+  const saved = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Numbers of Test error against training points as CSV' }).click();
+  const lines = readFileSync(await (await saved).path(), 'utf8').trim().split('\n').map((l) => l.split(','));
+  const of = (name) => lines.filter((l) => l[0] === name);
+  assert.deepEqual(of('beyond the data').map((l) => Number(l[2])), [40, 300]);
+  assert.equal(of('beyond the data')[0][3], of('predicted').at(-1)[3]);
   await page.close();
 });
 
@@ -145,7 +233,19 @@ test('optima: no table without rows, names of few dots', async () => {
   for (const table of await page.locator('main table').all()) assert.ok(await table.locator('tbody tr').count());
   await page.waitForFunction(() => document.querySelector('#figure-gap .canvas svg'));
   const named = (await page.locator('#figure-gap svg text').allTextContents()).filter((t) => t.startsWith('optimum '));
-  assert.ok(named.length > 0 && named.length <= 10, `${named}`);
+  assert.ok(named.length > 0 && named.length <= 16, `${named}`);
+  assert.match(await page.locator('.headline p').innerText(), /^\d+ optim(a|um): \d+ of 30 starts end there, and Theorem 1/);
+  // the line gap = roughness; basins have their names in the map, which is as wide as high
+  assert.ok((await page.locator('#figure-gap svg text').allTextContents()).includes('gap = roughness'));
+  await page.waitForFunction(() => document.querySelector('#figure-map .canvas svg'));
+  const basins = await page.locator('#figure-map .mark-text.role-mark text').allTextContents();
+  assert.ok(basins.some((t) => /^optimum \d/.test(t)), `${basins}`);
+  const [wide, high] = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('#figure-map .mark-symbol.role-mark path')].map((e) => e.getBoundingClientRect());
+    const range = (a, b) => Math.max(...all.map((r) => r[b])) - Math.min(...all.map((r) => r[a]));
+    return [range('left', 'right'), range('top', 'bottom')];
+  });
+  assert.ok(Math.abs(wide / high - 1) < 0.1, `${wide} x ${high}`);
   await page.close();
 });
 
@@ -153,6 +253,16 @@ test('reproduce: a card a claim, with its figure and a link that leads there', a
   const page = await browser.newPage();
   await page.goto(pathToFileURL(join(folder, 'reproduce/report.html')).href);
   assert.equal(await page.locator('.claims article').count(), 2);
+  // cards first, the table of numbers folded below them; in a card no legend, but names; no link that leads nowhere
+  const order = await page.evaluate(() => document.querySelector('.claims').compareDocumentPosition(document.querySelector('main table')));
+  assert.equal(order, 4);
+  assert.ok(await page.locator('details.folded').filter({ hasText: 'Claims and what was measured' }).count());
+  await page.waitForFunction(() => document.querySelectorAll('.claims svg').length === 2);
+  assert.equal(await page.locator('.claims .mark-symbol.role-legend-symbol').count(), 0);
+  assert.ok((await page.locator('.claims svg text').allTextContents()).includes('no constraint'));
+  assert.equal(await page.locator('.claims .role-axis-title text[transform*="rotate(-90"]').count(), 0); // they were cut
+  for (const href of await page.locator('main a[href*=".html"]').evaluateAll((all) => all.map((a) => a.getAttribute('href'))))
+    assert.ok(existsSync(join(folder, 'reproduce', href.split('#')[0])), href);
   const link = page.locator('.claims article a').first();
   const id = await link.innerText();
   await link.click();

@@ -5,12 +5,14 @@
  *    "x": {"title": "width M", "log": true}, "y": {..},
  *    "series": [{"name": "gd", "panel": "", "dashed": false, "x": [..], "y": [..],
  *                "low": [..], "high": [..], "label": [..]}, ..],
- *    "rules": [{"axis": "x", "value": 3, "text": "gap"}, ..], "classes": [{"label": 0, "name": "zero"}, ..]}
+ *    "rules": [{"axis": "x", "value": 3, "text": "gap"}, ..], "classes": [{"label": 0, "name": "zero"}, ..],
+ *    "named": true}
  *
  * kind is line or scatter; panel, dashed, low, high, label and rules may be left out. The name is that of its files: small
  * letters, digits, - and _. `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
  * switch. low and high make error bars; label (whole numbers) colours points, classes name
- * them; "pictures" (ep_pack_pictures) shows the i-th picture where the i-th point of a series is pointed at. A scatter of series of one point each has their names beside them; lines have theirs at their ends. Numbers that are not finite are null. */
+ * them; "pictures" (ep_pack_pictures) shows the i-th picture where the i-th point of a series is pointed at. A scatter of series of one point each has their names beside them; lines have theirs at their ends. named: a map, both axes on one scale, with the names of the classes
+ * in their regions. Numbers that are not finite are null. */
 #include <eigenpair/json.h>
 #include <eigenpair/status.h>
 #include <stdbool.h>
@@ -20,7 +22,7 @@ typedef enum { EP_FIGURE_LINE, EP_FIGURE_SCATTER } ep_figure_kind;
 
 typedef struct {
   const char *title;
-  bool log;
+  bool log, percent; /* percent: a share, 0.8 is written 80 % */
 } ep_axis;
 
 /* *out is the caller's (json_decref). */
