@@ -225,10 +225,10 @@ static ep_status draw(ep_work *work, json_t **loss, json_t **spans, const ep_dyn
   EP_TRY(
       ep_figure_new(loss, "loss", EP_FIGURE_LINE, "Loss over time",
                     "The loss of the equation falls to the sum of the most negative eigenvalues.",
-                    (ep_axis){"time", .log = true}, (ep_axis){"loss"}));
+                    (ep_axis){"time", .log = true}, (ep_axis){"loss", .log = false}));
   EP_TRY(ep_figure_new(spans, "spans", EP_FIGURE_LINE, "Eigenvectors in the span of q",
                        "How far each of the most negative eigenvectors lies in the span of q.",
-                       (ep_axis){"time", .log = true}, (ep_axis){"projection"}));
+                       (ep_axis){"time", .log = true}, (ep_axis){"projection", .log = false}));
   EP_TRY(add_over_time(work, *loss, "equation", false, d, loss_of, 0));
   if (compare) EP_TRY(add_over_time(work, *loss, "descent", true, d, loss_of, 1));
   EP_TRY(ep_figure_rule(*loss, 'y', best_loss(d), "optimum"));

@@ -273,7 +273,8 @@ static void print_joint(const setup_optima *s, const ep_layer *layer, const ep_j
 static ep_status joint_figure(json_t **out, const ep_joint *j) {
   EP_TRY(ep_figure_new(out, "layers", EP_FIGURE_SCATTER, "What each layer holds",
                        "How many distinct directions the nodes of each layer end in.",
-                       (ep_axis){"layer", false}, (ep_axis){"distinct directions", false}));
+                       (ep_axis){"layer", .log = false},
+                       (ep_axis){"distinct directions", .log = false}));
   double *x = malloc(2 * (size_t)j->layers * sizeof *x), *y = x + j->layers;
   for (ptrdiff_t l = 0; x && l < j->layers; l++)
     x[l] = (double)l + 1, y[l] = (double)j->distinct[l];

@@ -142,7 +142,8 @@ static ep_status figure_of(json_t **out, ep_work *work, const table *t) {
   EP_TRY(ep_figure_new(out, "views", EP_FIGURE_LINE, "What two views share",
                        "Correlation across views of held-out points, output by output, a line for "
                        "every augmentation.",
-                       (ep_axis){"output", false}, (ep_axis){"correlation across views", false}));
+                       (ep_axis){"output", .log = false},
+                       (ep_axis){"correlation across views", .log = false}));
   for (int k = 0; k < t->count; k++) {
     const ep_view_spectrum *s = &t->all[k].s;
     EP_TRY(ep_figure_add(

@@ -159,8 +159,8 @@ static ep_status curve_figure(json_t *figures, const learn_work *w, const setup_
                        "Test error against the number of training points, predicted from the "
                        "eigenvalues and measured; beyond the points there are by the law that the "
                        "error follows up to them, with its 95 % interval.",
-                       (ep_axis){"training points n", true},
-                       (ep_axis){unseen ? "error at unseen points" : "test error", true}));
+                       (ep_axis){"training points n", .log = true},
+                       (ep_axis){unseen ? "error at unseen points" : "test error", .log = true}));
   const int more = w->curve - w->within;
   const ep_series line = {
       .name = "predicted", .count = w->within, .x = w->n, .y = predicted, .dashed = true};
@@ -204,7 +204,8 @@ static ep_status spectrum_figure(json_t *figures, ep_work *work, const learn_wor
   EP_TRY(ep_figure_new(&f, "learnability", EP_FIGURE_SCATTER, "Learnability of eigenfunctions",
                        "Eigenfunctions with large eigenvalues are learnt, those with small ones "
                        "are not.",
-                       (ep_axis){"eigenvalue", true}, (ep_axis){"learnability", false}));
+                       (ep_axis){"eigenvalue", .log = true},
+                       (ep_axis){"learnability", .log = false}));
   ep_status st =
       ep_figure_add(f, &(ep_series){.name = "predicted", .count = count, .x = x, .y = y});
   if (!st && w->T)

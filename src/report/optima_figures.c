@@ -50,7 +50,7 @@ ep_status ep_optima_curves(json_t **out, const ep_optima *optima, const ep_layer
       out, "convergence", EP_FIGURE_LINE, "How starts settle",
       "How far the weight vector still moves at each iteration, one curve for each of the "
       "ends with the largest basins.",
-      (ep_axis){"iteration", true}, (ep_axis){"|w(t+1) - w(t)|", true}));
+      (ep_axis){"iteration", .log = true}, (ep_axis){"|w(t+1) - w(t)|", .log = true}));
   const ep_status st = curves(&work, *out, optima, layer, config, seed);
   ep_work_free(&work);
   if (st) json_decref(*out), *out = NULL;
@@ -164,7 +164,7 @@ ep_status ep_optima_gaps(json_t **out, const ep_optima *optima) {
       ep_figure_new(out, "gap", EP_FIGURE_SCATTER, "Gap against roughness",
                     "One dot an optimum. Above the line gap = roughness Theorem 1 says that it is "
                     "stable.",
-                    (ep_axis){"roughness", true}, (ep_axis){"gap", true}));
+                    (ep_axis){"roughness", .log = true}, (ep_axis){"gap", .log = true}));
   const ep_status st = gaps(*out, optima);
   if (st) json_decref(*out), *out = NULL;
   return st;
@@ -198,12 +198,13 @@ static ep_status map(ep_work *work, json_t *figure, const ep_optima *o, const ep
 ep_status ep_optima_map(json_t **out, const ep_optima *optima, const ep_layer *layer,
                         const ep_optima_config *config, uint64_t seed) {
   ep_work work = {0};
-  EP_TRY(ep_figure_new(
-      out, "map", EP_FIGURE_SCATTER, "Which optimum a start reaches",
-      "Starts on a slice of the sphere through the first three ends, coloured by "
-      "the end they reach; dead: the node answers to no point; not settled: or in an "
-      "end that is not in the table.",
-      (ep_axis){"along the first optimum", false}, (ep_axis){"along the second", false}));
+  EP_TRY(
+      ep_figure_new(out, "map", EP_FIGURE_SCATTER, "Which optimum a start reaches",
+                    "Starts on a slice of the sphere through the first three ends, coloured by "
+                    "the end they reach; dead: the node answers to no point; not settled: or in an "
+                    "end that is not in the table.",
+                    (ep_axis){"along the first optimum", .log = false},
+                    (ep_axis){"along the second", .log = false}));
   const ep_status st = map(&work, *out, optima, layer, config, seed);
   ep_work_free(&work);
   if (st) json_decref(*out), *out = NULL;

@@ -37,12 +37,13 @@ static ep_status quality(json_t *f, const ep_comparison *m) {
 
 ep_status ep_figures_quality(json_t *figures, const ep_comparison *m) {
   json_t *f;
-  EP_TRY(ep_figure_new(
-      &f, "quality", EP_FIGURE_SCATTER,
-      m->by == EP_BY_ACCURACY ? "Accuracy against time" : "Recall against time",
-      "Score against the time of the fit, one dot a method at its best width, mean "
-      "over seeds; the rule is what raw inputs give. Up and to the left is better.",
-      (ep_axis){"seconds", true, false}, (ep_axis){ep_score_name(m->by), false, true}));
+  EP_TRY(
+      ep_figure_new(&f, "quality", EP_FIGURE_SCATTER,
+                    m->by == EP_BY_ACCURACY ? "Accuracy against time" : "Recall against time",
+                    "Score against the time of the fit, one dot a method at its best width, mean "
+                    "over seeds; the rule is what raw inputs give. Up and to the left is better.",
+                    (ep_axis){"seconds", .log = true, .percent = false},
+                    (ep_axis){ep_score_name(m->by), .log = false, .percent = true}));
   return drawn(figures, f, quality, m);
 }
 
@@ -87,7 +88,8 @@ ep_status ep_figures_seen(json_t *figures, const ep_comparison *m) {
       &f, "embedding", EP_FIGURE_SCATTER, "What the methods see",
       "Test points in the plane of the two principal axes of each method's outputs, at the largest "
       "width, coloured by label.",
-      (ep_axis){"first principal axis", false}, (ep_axis){"second principal axis", false}));
+      (ep_axis){"first principal axis", .log = false},
+      (ep_axis){"second principal axis", .log = false}));
   return drawn(figures, f, planes, m);
 }
 
@@ -148,12 +150,12 @@ ep_status ep_figures_drift(json_t *figures, const ep_comparison *m) {
       "outputs of the frozen kernel, of infinite width and of PCA of C(0) are from those of "
       "training, for each width, with the range over seeds; the dashed line falls as the width to "
       "the power -1/2.",
-      (ep_axis){"width M", true}, (ep_axis){"relative difference", true}));
+      (ep_axis){"width M", .log = true}, (ep_axis){"relative difference", .log = true}));
   EP_TRY(drawn(figures, f, drift_width, m));
   EP_TRY(ep_figure_new(&f, "drift-time", EP_FIGURE_LINE, "Drift over time",
                        "How far the tangent kernel, C and W have moved after so many epochs, one "
                        "line a width, first seed.",
-                       (ep_axis){"epoch", true}, (ep_axis){"relative drift", true}));
+                       (ep_axis){"epoch", .log = true}, (ep_axis){"relative drift", .log = true}));
   return drawn(figures, f, drift_time, m);
 }
 
@@ -188,12 +190,12 @@ ep_status ep_figures_pca(json_t *figures, const ep_comparison *m) {
                        "Largest eigenvalues of C at the random start for each width and at "
                        "infinite width; behind the "
                        "rule lies the first one that the representation does not use.",
-                       (ep_axis){"number", false}, (ep_axis){"eigenvalue", true}));
+                       (ep_axis){"number", .log = false}, (ep_axis){"eigenvalue", .log = true}));
   EP_TRY(drawn(figures, f, spectrum, m));
   EP_TRY(ep_figure_new(&f, "angles", EP_FIGURE_LINE, "Principal angles",
                        "Angles between the span of the trained W, PCA of C at the start and PCA of "
                        "C at the end, for "
                        "each width, first seed.",
-                       (ep_axis){"number", false}, (ep_axis){"degrees", false}));
+                       (ep_axis){"number", .log = false}, (ep_axis){"degrees", .log = false}));
   return drawn(figures, f, angles, m);
 }

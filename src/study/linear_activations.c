@@ -174,25 +174,26 @@ typedef struct {
 } fig2_figures;
 
 static ep_status fig2_figures_new(fig2_figures *g, ep_claim_result *r) {
-  const ep_axis h = {"hidden units h", true};
+  const ep_axis h = {"hidden units h", .log = true};
   EP_TRY(claim_figure(&g->gap, r, "difference", EP_FIGURE_LINE, "Nonlinear minus linear network",
                       "How far networks of three activations are from the linear one of the same "
                       "weights, at the start and after training, against width.",
-                      h, (ep_axis){"mean |u_phi(x) - u_linear(x)|", true}));
+                      h, (ep_axis){"mean |u_phi(x) - u_linear(x)|", .log = true}));
   EP_TRY(claim_figure(&g->relative, r, "relative", EP_FIGURE_LINE,
                       "The same over the size of the linear output",
                       "tanh falls with width; relu does not, not even at the start: both outputs "
                       "shrink together.",
-                      h, (ep_axis){"mean |u_phi - u_linear| / mean |u_linear|", true}));
+                      h, (ep_axis){"mean |u_phi - u_linear| / mean |u_linear|", .log = true}));
   EP_TRY(claim_figure(&g->outside, r, "outside", EP_FIGURE_LINE,
                       "What no linear map of x would give",
                       "Share of the nonlinear network's output that is outside its best linear "
                       "map, against width.",
-                      h, (ep_axis){"share of the output", true}));
-  return claim_figure(
-      &g->training, r, "training", EP_FIGURE_LINE, "The relative difference over training",
-      "Rate 0.01 and 100 epochs as in the paper, a line a width.", (ep_axis){"epochs", false},
-      (ep_axis){"mean |u_phi - u_linear| / mean |u_linear|", true});
+                      h, (ep_axis){"share of the output", .log = true}));
+  return claim_figure(&g->training, r, "training", EP_FIGURE_LINE,
+                      "The relative difference over training",
+                      "Rate 0.01 and 100 epochs as in the paper, a line a width.",
+                      (ep_axis){"epochs", .log = false},
+                      (ep_axis){"mean |u_phi - u_linear| / mean |u_linear|", .log = true});
 }
 
 static ep_status fig2_draw(const fig2_figures *g, const fig2 *f, int phi, int setting) {
@@ -374,7 +375,7 @@ static ep_status draw_escape(ep_claim_result *r, const claim_curve *escape, ep_w
   EP_TRY(claim_figure(&figure, r, "escape", EP_FIGURE_LINE, "When they part",
                       "The time at which a twentieth of the centred softplus network's output is "
                       "outside any linear map grows with the logarithm of the width.",
-                      (ep_axis){"hidden units h", true}, (ep_axis){"time", false}));
+                      (ep_axis){"hidden units h", .log = true}, (ep_axis){"time", .log = false}));
   EP_TRY(claim_draw(figure, "csoftplus", NULL, &t, false));
   return medians(r, "csoftplus", "time_of_parting", &t);
 }
@@ -388,8 +389,8 @@ static ep_status conj_run(ep_claim_result *r, ep_work *work, const linear_proble
                       "Nonlinear minus linear network over time",
                       "The centred softplus leaves the linear network at a time that grows slowly "
                       "with the width; tanh stays, the closer the wider.",
-                      (ep_axis){"time = rate x steps", false},
-                      (ep_axis){"mean |u_phi - u_linear| / mean |u_linear|", true}));
+                      (ep_axis){"time = rate x steps", .log = false},
+                      (ep_axis){"mean |u_phi - u_linear| / mean |u_linear|", .log = true}));
   for (int a = 0; a < CONJ_PHIS; a++) {
     EP_TRY(conj_curves(&c[a], work, p, conj_phis[a], widths, runs, seed));
     for (int w = 0; w < widths; w++) {

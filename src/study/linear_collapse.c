@@ -79,22 +79,22 @@ static ep_status fig1_judge(ep_claim_result *r, const fig1 *f) {
 }
 
 static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, long seed) {
-  const ep_axis step = {"steps", false};
+  const ep_axis step = {"steps", .log = false};
   EP_TRY(linear_problem_load(&f->p, linear_moons, "triplet", seed));
   EP_TRY(
       claim_figure(&f->losses, r, "loss", EP_FIGURE_LINE, "Minus the loss",
                    "Without a constraint the loss falls without end; with orthonormal weights or "
                    "the scaled loss it settles.",
-                   step, (ep_axis){"minus the loss", true}));
+                   step, (ep_axis){"minus the loss", .log = true}));
   EP_TRY(claim_figure(&f->ratios, r, "collapse", EP_FIGURE_LINE, "How flat the representation is",
                       "Second over first singular value of the outputs: falls to 0 without a "
                       "constraint, stays with one.",
-                      step, (ep_axis){"second over first singular value", true}));
+                      step, (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(
       claim_figure(&f->scatter, r, "embedding", EP_FIGURE_SCATTER, "Half moons in two dimensions",
                    "At the start and with orthonormal weights the points fill the plane; without "
                    "a constraint they lie on a line.",
-                   (ep_axis){"u_1", false}, (ep_axis){"u_2", false}));
+                   (ep_axis){"u_1", .log = false}, (ep_axis){"u_2", .log = false}));
   for (int k = 0; k < KINDS; k++) {
     ep_descent_config config = linear_descent(kinds[k].constraint, "tanh", 2, 20, 2, kinds[k].rate);
     config.decay = kinds[k].decay;
@@ -207,10 +207,10 @@ static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *
     kept = fmin(kept, one);
   }
   for (int k = 0; k < 2; k++) EP_TRY(flow_gap(&gap[k], p, 2e-3 / (1 + k), (uint64_t)seed));
-  EP_TRY(
-      claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
-                   "The second singular value of the representation dies exponentially.",
-                   (ep_axis){"time", false}, (ep_axis){"second over first singular value", true}));
+  EP_TRY(claim_figure(
+      &figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
+      "The second singular value of the representation dies exponentially.",
+      (ep_axis){"time", .log = false}, (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &c, false));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 40)));
   EP_TRY(ep_claim_measure(r, "rate_of_collapse", late_rate(&c)));
@@ -259,10 +259,11 @@ static ep_status prop2(ep_claim_result *r, ep_work *work, const linear_problem *
     EP_TRY(bounded(&c, &worst, i, "frobenius", p, (uint64_t)(seed + i)));
     EP_TRY(bounded(&control, &other, i, "grassmann", p, (uint64_t)(seed + i)));
   }
-  EP_TRY(claim_figure(
-      &figure, r, "collapse", EP_FIGURE_LINE, "Frobenius norms do not prevent collapse",
-      "The second singular value of the representation dies under |W_i|_F <= 1.",
-      (ep_axis){"steps", false}, (ep_axis){"second over first singular value", true}));
+  EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE,
+                      "Frobenius norms do not prevent collapse",
+                      "The second singular value of the representation dies under |W_i|_F <= 1.",
+                      (ep_axis){"steps", .log = false},
+                      (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(claim_draw(figure, "|W_i|_F <= 1", NULL, &c, false));
   EP_TRY(claim_draw(figure, "control: W_i'W_i = I", NULL, &control, true));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 50)));
@@ -358,8 +359,8 @@ static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *
   EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
                       "Distance of the loss from the sum of the two most negative eigenvalues: all "
                       "four fall to rounding or below 1e-6; plain gradient with QR does not.",
-                      (ep_axis){"steps", false},
-                      (ep_axis){"relative distance from the optimum", true}));
+                      (ep_axis){"steps", .log = false},
+                      (ep_axis){"relative distance from the optimum", .log = true}));
   r->pass = true;
   for (int k = 0; k < PROBLEMS; k++) {
     EP_TRY(claim_curve_new(&c, work, LOOKS, runs));
@@ -371,8 +372,8 @@ static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *
   EP_TRY(claim_figure(&turns, r, "axes", EP_FIGURE_LINE, "The same spectrum, turned",
                       "Plain gradient with QR reaches the optimum of a diagonal C and stops short "
                       "of that of a rotated one; along the Grassmannian both are reached.",
-                      (ep_axis){"steps", false},
-                      (ep_axis){"relative distance from the optimum", true}));
+                      (ep_axis){"steps", .log = false},
+                      (ep_axis){"relative distance from the optimum", .log = true}));
   for (int k = 0; k < 4; k++)
     EP_TRY(axes(&gap[k / 2][k % 2], work, turns, 3 + k / 2, k % 2, runs, seed));
   EP_TRY(ep_claim_measure_all(r, "problem_4_gap_axis_aligned_and_rotated", gap[0], 2));
@@ -441,13 +442,13 @@ static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_
   }
   EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Positives only, no constraint",
                       "The second singular value of the representation dies exponentially.",
-                      (ep_axis){"time", false},
-                      (ep_axis){"second over first singular value", true}));
+                      (ep_axis){"time", .log = false},
+                      (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &free_one, false));
   EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Positives only, orthonormal weights",
                       "The loss falls to the sum of the two most negative eigenvalues.",
-                      (ep_axis){"steps", false},
-                      (ep_axis){"relative distance from the optimum", true}));
+                      (ep_axis){"steps", .log = false},
+                      (ep_axis){"relative distance from the optimum", .log = true}));
   EP_TRY(claim_draw(figure, "W_i'W_i = I", NULL, &orthogonal, false));
   EP_TRY(ep_claim_measure(r, "negative_eigenvalues", (double)ep_linear_negatives(&p->basis)));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&free_one, 40)));

@@ -136,13 +136,15 @@ static ep_status draw_all(ep_claim_result *r, const fig5 *f) {
                       : !(equation.low > 0) ? "A step of descent grows with the width; one of the "
                                               "equation does not."
                                             : "Steps of both grow with the width here.",
-                      (ep_axis){"hidden units h", true}, (ep_axis){"seconds a step", true}));
+                      (ep_axis){"hidden units h", .log = true},
+                      (ep_axis){"seconds a step", .log = true}));
   EP_TRY(claim_draw(figure, "descent", NULL, &f->descent, false));
   EP_TRY(claim_draw(figure, "equation", NULL, &f->equation, false));
   EP_TRY(claim_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear SVM on new points",
                       "The accuracies by descent and by the equation lie on each other at every "
                       "width, above that of the random start.",
-                      (ep_axis){"hidden units h", true}, (ep_axis){"test accuracy", false}));
+                      (ep_axis){"hidden units h", .log = true},
+                      (ep_axis){"test accuracy", .log = false}));
   EP_TRY(claim_draw(figure, "descent", NULL, &f->by_descent, false));
   EP_TRY(claim_draw(figure, "random start", NULL, &f->by_start, true));
   return claim_draw(figure, "equation", NULL, &f->by_equation, true);

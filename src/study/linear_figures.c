@@ -134,11 +134,11 @@ static ep_status trajectories(ep_claim_result *r, ep_work *work, const linear_pr
                               long seed) {
   const ep_descent_config config = linear_descent("grassmann", "linear", 2, 100, 1, 0.01);
   json_t *figure;
-  EP_TRY(
-      claim_figure(&figure, r, "trajectories", EP_FIGURE_LINE, "Outputs over time, z = 1",
-                   "From four starts the output at the most negative eigenvector goes to 1 or to "
-                   "-1, the others to 0, by descent and by the equation alike.",
-                   (ep_axis){"time = rate x steps", false}, (ep_axis){"output", false}));
+  EP_TRY(claim_figure(
+      &figure, r, "trajectories", EP_FIGURE_LINE, "Outputs over time, z = 1",
+      "From four starts the output at the most negative eigenvector goes to 1 or to "
+      "-1, the others to 0, by descent and by the equation alike.",
+      (ep_axis){"time = rate x steps", .log = false}, (ep_axis){"output", .log = false}));
   for (int i = 0; i < 4; i++) {
     ep_descent *d;
     EP_TRY(linear_descent_new(&d, &config, p, (uint64_t)(seed + i)));
@@ -158,12 +158,13 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
   EP_TRY(claim_figure(&losses, r, "loss", EP_FIGURE_LINE, "Loss of descent and of the equation",
                       "The two curves lie on each other and end at the same value; the paper's "
                       "eq. 11 runs at half the speed.",
-                      (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
+                      (ep_axis){"time = rate x steps", .log = false},
+                      (ep_axis){"loss", .log = false}));
   EP_TRY(claim_figure(&gaps, r, "outputs", EP_FIGURE_LINE, "Outputs: descent minus equation",
                       "The difference of the outputs at the eigenvectors stays of the order of "
                       "the rate at every width.",
-                      (ep_axis){"time = rate x steps", false},
-                      (ep_axis){"|q of descent - q of equation|", true}));
+                      (ep_axis){"time = rate x steps", .log = false},
+                      (ep_axis){"|q of descent - q of equation|", .log = true}));
   for (int z = 1; z <= 2; z++)
     for (int w = 0; w < 3; w++) {
       const ep_descent_config config = linear_descent("grassmann", "linear", 2, width[w], z, 0.01);
@@ -234,7 +235,8 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
   EP_TRY(claim_figure(&figure, r, "loss", EP_FIGURE_LINE, "One, two and three hidden layers",
                       "Descent at every depth follows the equation to the most negative "
                       "eigenvalue.",
-                      (ep_axis){"time = rate x steps", false}, (ep_axis){"loss", false}));
+                      (ep_axis){"time = rate x steps", .log = false},
+                      (ep_axis){"loss", .log = false}));
   for (int hidden = 1; hidden <= 3; hidden++) {
     const ep_descent_config config = linear_descent("grassmann", "linear", hidden + 1, 20, 1, 0.01);
     char panel[64];
@@ -326,8 +328,8 @@ static ep_status fig4_set(ep_claim_result *r, ep_work *work, const char *data, c
   ep_status st =
       claim_figure(&figure, r, name, EP_FIGURE_LINE,
                    "Projections of the most negative eigenvectors on the span of q",
-                   "Those of the first z reach 1, the others fall.", (ep_axis){"time", true},
-                   (ep_axis){"length of the projection", false});
+                   "Those of the first z reach 1, the others fall.", (ep_axis){"time", .log = true},
+                   (ep_axis){"length of the projection", .log = false});
   for (int z = 1; !st && z <= 3; z++) {
     const double *l = p.basis.lambda;
     const double gap = z < p.C.rows ? fmin(-l[z - 1], l[z] - l[z - 1]) : -l[z - 1];

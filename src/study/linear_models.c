@@ -127,7 +127,7 @@ static ep_status remark2(ep_claim_result *r, ep_work *work, int runs, double ste
   EP_TRY(claim_figure(&figure, r, "rank", EP_FIGURE_LINE, "RankMe of a linear model's outputs",
                       "The linear loss collapses five outputs to one; InfoNCE and the spectral "
                       "loss do not.",
-                      (ep_axis){"steps", true}, (ep_axis){"RankMe", false}));
+                      (ep_axis){"steps", .log = true}, (ep_axis){"RankMe", .log = false}));
   r->pass = true;
   for (int s = 0; s < SETS; s++)
     for (int k = 0; k < LOSSES; k++)
@@ -219,7 +219,7 @@ static ep_status remark3(ep_claim_result *r, ep_work *work, int runs, const ep_r
   }
   EP_TRY(claim_figure(&figure, r, "rank", EP_FIGURE_LINE, "RankMe of A Theta x",
                       "A fixed projection of a linear model collapses to one dimension.",
-                      (ep_axis){"steps", true}, (ep_axis){"RankMe", false}));
+                      (ep_axis){"steps", .log = true}, (ep_axis){"RankMe", .log = false}));
   for (int k = 0; k < 2; k++) {
     c[k].x[0] = 1;
     EP_TRY(claim_draw(figure, names[k], NULL, &c[k], false));
@@ -318,7 +318,7 @@ static ep_status wide_models(ep_claim_result *r, ep_work *work, int runs, ptrdif
   EP_TRY(claim_figure(&figure, r, "rank", EP_FIGURE_LINE, "RankMe of kernels and of a wide network",
                       "Under the linear loss kernels and the unconstrained network collapse to one "
                       "dimension; with orthonormal weights the network does not.",
-                      (ep_axis){"steps", true}, (ep_axis){"RankMe", false}));
+                      (ep_axis){"steps", .log = true}, (ep_axis){"RankMe", .log = false}));
   for (int k = 0; k < MODELS; k++) {
     char name[80];
     EP_TRY(claim_curve_new(&c, work, LOOKS, runs));
@@ -436,7 +436,8 @@ static ep_status lemma1(ep_claim_result *r, ep_work *work, const linear_problem 
   EP_TRY(claim_figure(&figure, r, "parts", EP_FIGURE_LINE, "Parts of the tangent kernel",
                       "Between two outputs the kernel falls with width; the first layer's part of "
                       "an output's own kernel, which the proof drops, stays.",
-                      (ep_axis){"hidden units h", true}, (ep_axis){"share of |K_11|", true}));
+                      (ep_axis){"hidden units h", .log = true},
+                      (ep_axis){"share of |K_11|", .log = true}));
   for (int k = 0; k < LEMMA_PHIS; k++)
     EP_TRY(lemma1_phi(r, work, figure, p, lemma_phis[k], runs, seed));
   EP_TRY(ep_claim_found(r,

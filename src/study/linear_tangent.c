@@ -56,7 +56,8 @@ static ep_status mean(ep_claim_result *r, ep_work *work, int runs, long seed) {
   EP_TRY(claim_figure(&figure, r, "distance", EP_FIGURE_LINE, "C beside its expectation",
                       "With a mean of zero C tends to minus the second moment, which is then minus "
                       "the covariance; with another mean only to minus the covariance.",
-                      (ep_axis){"points n", true}, (ep_axis){"distance over |Cov|", true}));
+                      (ep_axis){"points n", .log = true},
+                      (ep_axis){"distance over |Cov|", .log = true}));
   for (int m = 0; m < 2; m++) {
     for (int k = 0; k < 2; k++) EP_TRY(claim_curve_new(&c[m][k], work, MEAN_SIZES, runs));
     for (int s = 0; s < MEAN_SIZES; s++)
@@ -201,7 +202,7 @@ static ep_status riccati_form(ep_claim_result *r, ep_work *work, const linear_pr
   EP_TRY(claim_figure(&figure, r, "path", EP_FIGURE_LINE, "P by its own equation minus qq'",
                       "The matrix equation for P = qq' follows Theorem 2's to the accuracy of the "
                       "integration; Oja's flow takes another path.",
-                      (ep_axis){"time", false}, (ep_axis){"|P - qq'|_F", true}));
+                      (ep_axis){"time", .log = false}, (ep_axis){"|P - qq'|_F", .log = true}));
   for (ptrdiff_t z = 1; z <= 3; z++)
     for (int oja = 0; oja < 2; oja++) {
       claim_curve c;
@@ -350,7 +351,8 @@ static ep_status ntk(ep_claim_result *r, ep_work *work, const linear_problem *p,
   EP_TRY(claim_figure(&figure, r, "drift", EP_FIGURE_LINE, "The kernel along orthonormal weights",
                       "The change of the tangent kernel starts the later the wider the network, by "
                       "the logarithm of the width, and ends at the same size at every width.",
-                      (ep_axis){"time", false}, (ep_axis){"|K(t) - K(0)| / |K(0)|", true}));
+                      (ep_axis){"time", .log = false},
+                      (ep_axis){"|K(t) - K(0)| / |K(0)|", .log = true}));
   for (int w = 0; w < NTK_WIDTHS; w++) {
     claim_curve c;
     char name[24];

@@ -297,7 +297,7 @@ ep_status optima_theorem3(ep_claim_result *r, ep_claim_size size, const ep_run_c
   EP_TRY(claim_figure(&figure, r, "theorem3", EP_FIGURE_LINE, "Theorem 3",
                       "One minus the correlation of w(t) with the top eigenvector of A(w(t)), "
                       "against the iteration, with its bound.",
-                      (ep_axis){"iteration", false}, (ep_axis){"1 - c", true}));
+                      (ep_axis){"iteration", .log = false}, (ep_axis){"1 - c", .log = true}));
   EP_TRY(report(r, figure, "gaussian", &smooth));
   EP_TRY(report(r, figure, "summation", &flat));
   r->pass = smooth.gamma < 1 && flat.gamma < 1 && smooth.broken == 0 && flat.broken == 0 &&

@@ -98,7 +98,8 @@ ep_status optima_limit(ep_claim_result *r, ep_claim_size size, const ep_run_conf
                        "The distance of the contrastive covariance from Lemma 2's limit falls as "
                        "one over the root of "
                        "the batch size.",
-                       (ep_axis){"batch size N", true}, (ep_axis){"|C_alpha - limit|_F", true}));
+                       (ep_axis){"batch size N", .log = true},
+                       (ep_axis){"|C_alpha - limit|_F", .log = true}));
   ep_status st = limit_of(r, figure, "uniform", runs, (uint64_t)run->seed);
   if (!st) st = limit_of(r, figure, "gaussian:0.5", runs, (uint64_t)run->seed);
   if (st) return json_decref(figure), st;

@@ -97,7 +97,8 @@ static ep_status kernel(ep_work *work, ep_claim_result *r, ptrdiff_t points, uin
   EP_TRY(claim_figure(&figure, r, "degrees", EP_FIGURE_LINE, "The sum over l",
                       "Distance of the sum of variances over the first components from C_alpha, "
                       "against the largest degree, for weights of two relu outputs.",
-                      (ep_axis){"largest degree", false}, (ep_axis){"relative error", true}));
+                      (ep_axis){"largest degree", .log = false},
+                      (ep_axis){"relative error", .log = true}));
   EP_TRY(
       ep_figure_add(figure, &(ep_series){.name = "relu", .count = DEGREES, .x = k, .y = error[0]}));
   return ep_claim_note(r,
@@ -190,7 +191,7 @@ ep_status optima_theorem2(ep_claim_result *r, ep_claim_size size, const ep_run_c
   EP_TRY(claim_figure(&figure, r, "roughness", EP_FIGURE_LINE, "Theorem 2",
                       "Roughness of points uniform in a disc against its radius, with the bound "
                       "as printed (C0^3) and corrected (C0^2).",
-                      (ep_axis){"radius C0", true}, (ep_axis){"roughness", true}));
+                      (ep_axis){"radius C0", .log = true}, (ep_axis){"roughness", .log = true}));
   for (int g = 0; g < 3; g++) {
     EP_TRY(measure_discs(&all[g], weights[g]));
     EP_TRY(show_discs(r, figure, weights[g], &all[g]));

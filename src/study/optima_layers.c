@@ -96,7 +96,8 @@ static ep_status coverage_figure(ep_claim_result *r, double all[WEIGHTINGS][KS][
   EP_TRY(claim_figure(&figure, r, "coverage", EP_FIGURE_LINE, "Patterns that a layer holds",
                       "Mean number of the six patterns with a node next to them, against the "
                       "number of nodes, for uniform and InfoNCE weights made from all outputs.",
-                      (ep_axis){"nodes K", true}, (ep_axis){"patterns covered", false}));
+                      (ep_axis){"nodes K", .log = true},
+                      (ep_axis){"patterns covered", .log = false}));
   for (int g = 0; g < WEIGHTINGS; g++) {
     double mean[KS], low[KS], high[KS];
     char name[64];
@@ -222,8 +223,8 @@ static ep_status ticket_figure(ep_claim_result *r, const means part[3]) {
                       "Patterns covered by a layer of twelve nodes, by the nodes it is cut down to "
                       "when trained again from their own starts, and from fresh starts; uniform "
                       "weights, InfoNCE of tau = 4 and 2.",
-                      (ep_axis){"1/tau (0: uniform weights)", false},
-                      (ep_axis){"patterns covered", false}));
+                      (ep_axis){"1/tau (0: uniform weights)", .log = false},
+                      (ep_axis){"patterns covered", .log = false}));
   for (int k = 0; k < 3; k++) {
     EP_TRY(ep_figure_add(figure, &(ep_series){.name = names[k],
                                               .count = 3,

@@ -178,7 +178,7 @@ ep_status optima_count(ep_claim_result *r, ep_claim_size size, const ep_run_conf
         n.maximal[3]));
   EP_TRY(claim_figure(&figure, r, "nodes", EP_FIGURE_LINE, "More nodes collect more optima",
                       "Distinct optima held by the first K nodes, uniform weights.",
-                      (ep_axis){"nodes", true}, (ep_axis){"distinct optima", false}));
+                      (ep_axis){"nodes", .log = true}, (ep_axis){"distinct optima", .log = false}));
   return ep_figure_add(
       figure, &(ep_series){.name = "uniform", .count = NODES, .x = nodes, .y = n.distinct});
 }
@@ -237,7 +237,7 @@ ep_status optima_basins(ep_claim_result *r, ep_claim_size size, const ep_run_con
   EP_TRY(claim_figure(&figure, r, "basins", EP_FIGURE_LINE, "Shares of random starts",
                       "Share of the starts that end next to each u_m of a summation model with "
                       "unequal q_m, with 95 % intervals.",
-                      (ep_axis){"q_m", false}, (ep_axis){"share of starts", false}));
+                      (ep_axis){"q_m", .log = false}, (ep_axis){"share of starts", .log = false}));
   EP_TRY(ep_figure_add(figure, &(ep_series){.name = "uniform weights",
                                             .count = BASINS,
                                             .x = q[1],

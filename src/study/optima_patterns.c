@@ -103,7 +103,8 @@ static ep_status threshold(ep_claim_result *r, long seed) {
   EP_TRY(ep_figure_new(&figure, "threshold", EP_FIGURE_LINE, "Where u_m stops being an optimum",
                        "The eigenvalue of u_m less the largest other one falls through zero at q = "
                        "0.382, as the formula says.",
-                       (ep_axis){"q", false}, (ep_axis){"lambda(u_m) - largest other", false}));
+                       (ep_axis){"q", .log = false},
+                       (ep_axis){"lambda(u_m) - largest other", .log = false}));
   ep_status st =
       ep_figure_add(figure, &(ep_series){.name = "measured", .count = Q, .x = q, .y = margin});
   if (!st)
@@ -351,11 +352,11 @@ ep_status optima_fig1(ep_claim_result *r, ep_claim_size size, const ep_run_confi
   fig1 f;
   (void)size; /* the population is the paper's own size */
   EP_TRY(ep_claim_measure(r, "patterns", ALL));
-  EP_TRY(claim_figure(&figure, r, "power-iteration", EP_FIGURE_LINE,
-                      "Power iteration near every u_m",
-                      "How far power iteration still moves at each step, from each of eight nearly "
-                      "orthogonal patterns, with the shift and as printed.",
-                      (ep_axis){"iteration", false}, (ep_axis){"|w(t+1) - w(t)|", true}));
+  EP_TRY(claim_figure(
+      &figure, r, "power-iteration", EP_FIGURE_LINE, "Power iteration near every u_m",
+      "How far power iteration still moves at each step, from each of eight nearly "
+      "orthogonal patterns, with the shift and as printed.",
+      (ep_axis){"iteration", .log = false}, (ep_axis){"|w(t+1) - w(t)|", .log = true}));
   EP_TRY(tilted(&f.sum, r, "summation", false, 0.15, false, figure, seed));
   EP_TRY(tilted(&f.printed, r, "printed", false, 0.15, true, figure, seed));
   EP_TRY(tilted(&f.categorical, r, "categorical", true, 0.15, false, NULL, seed));

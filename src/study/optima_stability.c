@@ -76,7 +76,8 @@ static ep_status gaussian_figure(ep_claim_result *r) {
                       "At w = e_1: its eigenvalue less the other one, and the roughness, against "
                       "the ratio of the variances; the formulas are dashed. Theorem 1 begins where "
                       "the lines cross.",
-                      (ep_axis){"ratio of the variances", false}, (ep_axis){"", false}));
+                      (ep_axis){"ratio of the variances", .log = false},
+                      (ep_axis){"", .log = false}));
   EP_TRY(ep_figure_add(figure, &(ep_series){.name = "gap", .count = R, .x = x, .y = gap}));
   EP_TRY(ep_figure_add(
       figure,
@@ -144,7 +145,8 @@ static ep_status tally_figure(ep_claim_result *r, const tally *t) {
                       "Every u_m of four summation models with unequal q_m: lambda(u_m) less the "
                       "largest other eigenvalue. Their roughness is 0, so that Theorem 1 promises "
                       "all above 0; all below depart.",
-                      (ep_axis){"q_m", false}, (ep_axis){"lambda(u_m) - largest other", false}));
+                      (ep_axis){"q_m", .log = false},
+                      (ep_axis){"lambda(u_m) - largest other", .log = false}));
   for (int back = 1; back >= 0; back--)
     EP_TRY(ep_figure_add(figure, &(ep_series){.name = back ? "comes back" : "departs",
                                               .count = t->of[back],
@@ -276,7 +278,7 @@ static ep_status margins(ep_claim_result *r, uint64_t seed) {
                       "Rate at which a small push across u_m decays, with the weights held at u_m "
                       "and with weights that follow w; the formulas are dashed. Below zero it "
                       "grows.",
-                      (ep_axis){"tau", false}, (ep_axis){"rate of decay", false}));
+                      (ep_axis){"tau", .log = false}, (ep_axis){"rate of decay", .log = false}));
   for (int k = 0; k < 2; k++) {
     EP_TRY(ep_figure_add(
         figure,

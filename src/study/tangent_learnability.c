@@ -84,7 +84,8 @@ static ep_status lunch_figure(ep_claim_result *r, const ep_run_config *run) {
   double n[SIZES], sum[SIZES];
   EP_TRY(ep_figure_new(&f, "sum", EP_FIGURE_LINE, "Sum of learnabilities on the cube of 64 points",
                        "The sum of learnabilities grows as n until the kernel matrix is singular.",
-                       (ep_axis){"training points n", false}, (ep_axis){"sum", false}));
+                       (ep_axis){"training points n", .log = false},
+                       (ep_axis){"sum", .log = false}));
   ep_status st = EP_OK;
   for (int j = 0; !st && j < 3; j++) {
     ep_domain_kernel k;
@@ -283,11 +284,11 @@ static ep_status general_figure(ep_claim_result *r, ep_work *work, const ep_mat 
     x[n - 1] = (double)n;
     for (int k = 0; k < SHOWN; k++) y[k][n - 1] = L[columns[k]];
   }
-  EP_TRY(
-      claim_figure(&figure, r, "general", EP_FIGURE_LINE, "Learnability as points are added",
-                   "Learnability of eigenfunctions rises from 0 to 1; that of other functions may "
-                   "fall and leave [0, 1].",
-                   (ep_axis){"training points n", false}, (ep_axis){"learnability", false}));
+  EP_TRY(claim_figure(
+      &figure, r, "general", EP_FIGURE_LINE, "Learnability as points are added",
+      "Learnability of eigenfunctions rises from 0 to 1; that of other functions may "
+      "fall and leave [0, 1].",
+      (ep_axis){"training points n", .log = false}, (ep_axis){"learnability", .log = false}));
   for (int k = 0; k < SHOWN; k++)
     EP_TRY(tangent_line(figure, names[k], x, y[k], GENERAL_POINTS - 1, k > 1));
   return EP_OK;
@@ -364,11 +365,11 @@ static ep_status mode_runs(ep_work *work, mode_table *m, const ep_domain *d,
 static ep_status mode_report(ep_claim_result *r, const mode_table *m) {
   json_t *figure;
   char name[64];
-  EP_TRY(
-      claim_figure(&figure, r, "modes", EP_FIGURE_LINE, "Learnability by degree on the 7-sphere",
-                   "The first degrees are learnt one after another; with 256 points degrees 0 to 2 "
-                   "are, degree 3 is on its way, and all from the fourth on are still close to 0.",
-                   (ep_axis){"training points n", true}, (ep_axis){"learnability", false}));
+  EP_TRY(claim_figure(
+      &figure, r, "modes", EP_FIGURE_LINE, "Learnability by degree on the 7-sphere",
+      "The first degrees are learnt one after another; with 256 points degrees 0 to 2 "
+      "are, degree 3 is on its way, and all from the fourth on are still close to 0.",
+      (ep_axis){"training points n", .log = true}, (ep_axis){"learnability", .log = false}));
   for (int g = 0; g < DEGREES; g++) {
     snprintf(name, sizeof name, "degree %d", g);
     EP_TRY(tangent_line(figure, name, m->n, m->found[g], MODE_SIZES, false));

@@ -125,7 +125,8 @@ ep_status tangent_lee(ep_claim_result *r, ep_claim_size size, const ep_run_confi
                       "Three distances between a network and its linearisation fall with width, in "
                       "every setting shown; with targets that grow as the "
                       "root of the width they do not.",
-                      (ep_axis){"width M", true}, (ep_axis){"largest over training", true}));
+                      (ep_axis){"width M", .log = true},
+                      (ep_axis){"largest over training", .log = true}));
   const ep_status st = lee_all(r, &work, figure, size, run->seed);
   ep_work_free(&work);
   EP_TRY(st);
@@ -190,7 +191,7 @@ static ep_status bound_report(ep_claim_result *r, const bound_table *t) {
   EP_TRY(
       claim_figure(&figure, r, "bounds", EP_FIGURE_LINE, "Measurement over bound",
                    "Below 1 a bound of the proof holds; all of them do, from the least width on.",
-                   (ep_axis){"width M", true}, (ep_axis){"measured / bound", true}));
+                   (ep_axis){"width M", .log = true}, (ep_axis){"measured / bound", .log = true}));
   for (int b = 0; b < BOUNDS; b++) {
     double worst = 0;
     char name[64];
@@ -324,10 +325,12 @@ static ep_status loss_report(ep_claim_result *r, const claim_curve end[2],
   ep_power_law law[2];
   EP_TRY(claim_figure(&widths, r, "loss-width", EP_FIGURE_LINE, "Distance from the linearisation",
                       "Under cross-entropy networks leave their linearisation farther.",
-                      (ep_axis){"width M", true}, (ep_axis){"sup |f - f_lin|", true}));
+                      (ep_axis){"width M", .log = true},
+                      (ep_axis){"sup |f - f_lin|", .log = true}));
   EP_TRY(claim_figure(&times, r, "loss-time", EP_FIGURE_LINE, "The same in time, largest width",
                       "Under squared loss the distance settles, under cross-entropy it grows.",
-                      (ep_axis){"steps", true}, (ep_axis){"sup |f - f_lin| so far", true}));
+                      (ep_axis){"steps", .log = true},
+                      (ep_axis){"sup |f - f_lin| so far", .log = true}));
   for (int l = 0; l < 2; l++) {
     char name[64];
     law[l] = claim_law(&end[l]);
@@ -412,11 +415,11 @@ static ep_status target_report(ep_claim_result *r, ep_work *work, const claim_cu
   json_t *figure;
   EP_TRY(ep_work_get(work, &label, n, sizeof *label));
   for (ptrdiff_t i = 0; i < n; i++) label[i] = (int)(i / far->runs) + 1;
-  EP_TRY(
-      claim_figure(&figure, r, "target", EP_FIGURE_SCATTER, "Targets along the kernel's spectrum",
-                   "The larger the norm of a target in the kernel's space, the farther the network "
-                   "leaves its linearisation.",
-                   (ep_axis){"sqrt(y'K^-1 y)", true}, (ep_axis){"sup |f - f_lin|", true}));
+  EP_TRY(claim_figure(
+      &figure, r, "target", EP_FIGURE_SCATTER, "Targets along the kernel's spectrum",
+      "The larger the norm of a target in the kernel's space, the farther the network "
+      "leaves its linearisation.",
+      (ep_axis){"sqrt(y'K^-1 y)", .log = true}, (ep_axis){"sup |f - f_lin|", .log = true}));
   EP_TRY(ep_figure_add(
       figure,
       &(ep_series){.name = "targets", .count = n, .x = norm->all, .y = far->all, .label = label}));

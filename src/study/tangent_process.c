@@ -187,7 +187,8 @@ ep_status tangent_nngp(ep_claim_result *r, ep_claim_size size, const ep_run_conf
   EP_TRY(claim_figure(&figure, r, "kurtosis", EP_FIGURE_LINE, "How normal outputs are",
                       "The excess kurtosis of outputs over random networks falls as one over the "
                       "width, as predicted.",
-                      (ep_axis){"hidden units H", true}, (ep_axis){"excess kurtosis", true}));
+                      (ep_axis){"hidden units H", .log = true},
+                      (ep_axis){"excess kurtosis", .log = true}));
   for (int i = 0; i < PHIS; i++)
     EP_TRY(nngp_layer(r, figure, &kinds[i], count, run->seed, &variance[i]));
   for (int i = 0; i < PHIS; i++) EP_TRY(nngp_deep(r, &kinds[i], draws, run->seed));
@@ -419,7 +420,7 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
                       "The mean of an ensemble of trained networks at new points is that of its "
                       "Gaussian process, Lee's with all layers trained, the posterior of the NNGP "
                       "with the last one; bars are two standard errors.",
-                      (ep_axis){"new point", false}, (ep_axis){"mean", false}));
+                      (ep_axis){"new point", .log = false}, (ep_axis){"mean", .log = false}));
   for (int i = 0; i < ENSEMBLES; i++) {
     const ensemble_kind *kind = &ensembles[i];
     const long width =

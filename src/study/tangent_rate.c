@@ -100,12 +100,12 @@ static ep_status rate_figure(ep_claim_result *r, const rate_table *t) {
     network[i] = fmin(fmax(t->network[i], floor), lost);
     linear[i] = fmin(fmax(t->linear[i], floor), lost);
   }
-  EP_TRY(
-      claim_figure(&f, r, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
-                   "Share of the loss that is left, of the network and of the linear model, "
-                   "against the rate: the largest over seeds. Points on the upper line diverged; "
-                   "below 1e-16 it is rounding.",
-                   (ep_axis){"rate / (2 / lambda_max)", false}, (ep_axis){"loss left", true}));
+  EP_TRY(claim_figure(
+      &f, r, "rate", EP_FIGURE_LINE, "Loss left after 1,000 steps",
+      "Share of the loss that is left, of the network and of the linear model, "
+      "against the rate: the largest over seeds. Points on the upper line diverged; "
+      "below 1e-16 it is rounding.",
+      (ep_axis){"rate / (2 / lambda_max)", .log = false}, (ep_axis){"loss left", .log = true}));
   EP_TRY(tangent_line(f, "network", rates, network, RATES, false));
   EP_TRY(tangent_line(f, "linear model", rates, linear, RATES, true));
   EP_TRY(ep_figure_rule(f, 'y', lost, "diverged"));

@@ -316,8 +316,8 @@ static ep_status slips_report(ep_claim_result *r, const slip s[SLIPS]) {
   EP_TRY(claim_figure(&figure, r, "slips", EP_FIGURE_SCATTER, "Formulas as printed and corrected",
                       "Each formula's error in units of what it may be: to the left of 1 as "
                       "corrected, above 1 as printed.",
-                      (ep_axis){"as corrected, error / allowed", true},
-                      (ep_axis){"as printed, error / allowed", true}));
+                      (ep_axis){"as corrected, error / allowed", .log = true},
+                      (ep_axis){"as printed, error / allowed", .log = true}));
   for (int i = 0; i < SLIPS; i++) {
     const double x = fmax(s[i].corrected, 1e-6), y = s[i].printed;
     char name[64];

@@ -166,7 +166,8 @@ static ep_status check_networks(ep_claim_result *r, ep_claim_size size, const ep
   EP_TRY(claim_figure(&f, r, "networks", EP_FIGURE_LINE, "Networks and the prediction",
                       "The test error of trained networks comes up to the prediction as they grow "
                       "wider; narrow ones do better than predicted.",
-                      (ep_axis){"width M", true}, (ep_axis){"test error / prediction", false}));
+                      (ep_axis){"width M", .log = true},
+                      (ep_axis){"test error / prediction", .log = false}));
   EP_TRY(ep_figure_add(
       f,
       &(ep_series){
@@ -191,7 +192,8 @@ static ep_status predict_figure(ep_claim_result *r, const char *name, const pred
   snprintf(alt, sizeof alt, "Test error on the %s falls with n, as predicted from the spectrum.",
            name);
   EP_TRY(ep_figure_new(&f, text, EP_FIGURE_LINE, "Test error against training points", alt,
-                       (ep_axis){"training points n", true}, (ep_axis){"test error", true}));
+                       (ep_axis){"training points n", .log = true},
+                       (ep_axis){"test error", .log = true}));
   ep_status st = tangent_line(f, "predicted", t->n, t->predicted, t->count, true);
   const ep_series bars = {
       "kernel regression", NULL, t->count, t->n, t->measured, low, high, NULL, false};
@@ -337,7 +339,8 @@ ep_status tangent_finite(ep_claim_result *r, ep_claim_size size, const ep_run_co
                       "Test error of trained networks, and of their linearisations, over that of "
                       "kernel regression at infinite width on the same training sets; below 1 the "
                       "finite network does better. Bars are two standard errors.",
-                      (ep_axis){"width M", true}, (ep_axis){"error / error of the limit", true}));
+                      (ep_axis){"width M", .log = true},
+                      (ep_axis){"error / error of the limit", .log = true}));
   EP_TRY(ep_figure_rule(figure, 'y', 1, "limit"));
   EP_TRY(tangent_kernel(&k, "relu", 1, 0));
   EP_TRY(ep_domain_new(&d, EP_CUBE, 8, &k));

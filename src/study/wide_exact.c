@@ -162,7 +162,7 @@ static ep_status horizon(bool *holds, ep_claim_result *r, long seed) {
       claim_figure(&figure, r, "probability", EP_FIGURE_LINE, "Starts lost before log M",
                    "Share of 1,000 starts whose blow-up time is below log M, for C = 1.5 and for "
                    "C = 0.05, and what Prop. 10 promises for C large enough.",
-                   (ep_axis){"width M", true}, (ep_axis){"share of starts", false}));
+                   (ep_axis){"width M", .log = true}, (ep_axis){"share of starts", .log = false}));
   const ep_series lines[] = {
       {.name = "C = 1.5", .count = HORIZON_WIDTHS, .x = x, .y = share},
       {.name = "control: C = 0.05", .count = HORIZON_WIDTHS, .x = x, .y = small},
@@ -183,7 +183,7 @@ static ep_status prop10(ep_claim_result *r, ep_work *work, const ep_run_config *
       claim_figure(&figure, r, "kernel", EP_FIGURE_LINE, "The kernel in one dimension",
                    "P(t) by gradient descent and its closed form, up to 0.95 of the blow-up time, "
                    "first seed.",
-                   (ep_axis){"time", false}, (ep_axis){"P(t) = K(1, 1; t)", true}));
+                   (ep_axis){"time", .log = false}, (ep_axis){"P(t) = K(1, 1; t)", .log = true}));
   for (int q = 0; q < 3; q++) EP_TRY(claim_curve_new(&c[q], work, WIDTHS, SEEDS));
   for (int w = 0; w < WIDTHS; w++)
     for (int k = 0; k < SEEDS; k++) {
@@ -316,7 +316,8 @@ ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_confi
   EP_TRY(claim_figure(&figure, r, "twins", EP_FIGURE_SCATTER, "Outputs that started equal",
                       "After training the second output against the first, which it started equal "
                       "to, and a third one, which started apart; first seed.",
-                      (ep_axis){"first output", false}, (ep_axis){"other output", false}));
+                      (ep_axis){"first output", .log = false},
+                      (ep_axis){"other output", .log = false}));
   r->pass = true;
   for (int c = 0; c < TWIN_CASES; c++) {
     double out[3];

@@ -213,7 +213,8 @@ static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s,
   EP_TRY(claim_figure(&g.time.figure, r, "time", EP_FIGURE_LINE, "Drift over time",
                       "Drift of the tangent kernel until training stops, a line a width, mean and "
                       "deviation over the seeds that are still running.",
-                      (ep_axis){"epoch", false}, (ep_axis){"largest change of K", true}));
+                      (ep_axis){"epoch", .log = false},
+                      (ep_axis){"largest change of K", .log = true}));
   const ep_status swept = wide_sweep(c, 2, work, s, z, measure_growth, &g, run);
   ep_work_free(&g.time.work);
   EP_TRY(swept);
@@ -228,7 +229,7 @@ static ep_status grows(ep_claim_result *r, ep_work *work, const wide_setting *s,
   EP_TRY(ep_claim_measure_all(r, "least_drift_there", drift, c->count));
   EP_TRY(claim_figure(&figure, r, "blow-up", EP_FIGURE_LINE, "When training is lost",
                       "Epoch at which the loss cannot be used any more, for each width.",
-                      (ep_axis){"width M", true}, (ep_axis){"epoch", false}));
+                      (ep_axis){"width M", .log = true}, (ep_axis){"epoch", .log = false}));
   EP_TRY(claim_draw(figure, "measured", NULL, &c[0], false));
   r->pass = g.all && !control;
   EP_TRY(ep_claim_note(r, "K(0) has entries of about 1."));

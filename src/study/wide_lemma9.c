@@ -243,7 +243,8 @@ static ep_status lemma9_cases(ep_claim_result *r, ep_work *work, const char *ima
                       "of the moment and with that of the start, and of its integral from the "
                       "frozen-kernel flow; cases 1 to 4: cosine linear, cosine softmax, dot "
                       "linear, dot softmax.",
-                      (ep_axis){"case", false}, (ep_axis){"relative difference", true}));
+                      (ep_axis){"case", .log = false},
+                      (ep_axis){"relative difference", .log = true}));
   for (int q = 0; q < MEASURED; q++) {
     double worst[CASES];
     for (int k = 0; k < CASES; k++)

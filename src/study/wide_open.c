@@ -63,7 +63,7 @@ static ep_status draw_open(ep_claim_result *r, const claim_curve *kernel, const 
   EP_TRY(claim_figure(&figure, r, "cosines", EP_FIGURE_LINE, "The trained W and PCA of C(0)",
                       "Cosines of the principal angles between the trained output layer and PCA "
                       "of C(0): 1 would be the same span.",
-                      (ep_axis){"width M", true}, (ep_axis){"cosine", false}));
+                      (ep_axis){"width M", .log = true}, (ep_axis){"cosine", .log = false}));
   EP_TRY(claim_draw(figure, "least", NULL, &c[2], false));
   return claim_draw(figure, "mean", NULL, &c[3], false);
 }
@@ -255,8 +255,8 @@ static ep_status starts(ep_claim_result *r, ep_work *work, const wide_setting *s
   EP_TRY(claim_figure(&figure, r, "rank", EP_FIGURE_LINE, "Rank of the outputs",
                       "RankMe of the outputs before and after training against the correlation of "
                       "the columns of W at the start, with the range over seeds.",
-                      (ep_axis){"correlation of columns of W(0)", false},
-                      (ep_axis){"RankMe", false}));
+                      (ep_axis){"correlation of columns of W(0)", .log = false},
+                      (ep_axis){"RankMe", .log = false}));
   EP_TRY(claim_draw(figure, "at the start", NULL, &c[0], false));
   EP_TRY(claim_draw(figure, "after training", NULL, &c[1], false));
   return wide_say(r, s, z);

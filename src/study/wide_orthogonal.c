@@ -80,7 +80,7 @@ static ep_status draw_collapse(ep_claim_result *r, const claim_curve c[SETTINGS]
                            *const y[] = {"|C(t) - C(0)|_F", "fall of the loss"};
   json_t *figure;
   EP_TRY(claim_figure(&figure, r, names[q], EP_FIGURE_LINE, titles[q], alts[q],
-                      (ep_axis){"time", true}, (ep_axis){y[q], true}));
+                      (ep_axis){"time", .log = true}, (ep_axis){y[q], .log = true}));
   for (int k = 0; k < SETTINGS; k++) {
     char name[64];
     double epoch[TIMES];
@@ -301,7 +301,8 @@ static ep_status eq9(ep_claim_result *r, ep_work *work, const wide_setting *s, c
   EP_TRY(claim_figure(&figure, r, "reversed", EP_FIGURE_LINE, "Where the lower bound is above",
                       "Share of the pairs whose similarity with the norms of the features is above "
                       "their cosine, before and after training, against width.",
-                      (ep_axis){"width M", true}, (ep_axis){"share of pairs", false}));
+                      (ep_axis){"width M", .log = true},
+                      (ep_axis){"share of pairs", .log = false}));
   EP_TRY(claim_draw(figure, "at the start", "relu", &c[REVERSED_START], false));
   EP_TRY(claim_draw(figure, "after training", "relu", &c[REVERSED], false));
   EP_TRY(claim_draw(figure, "at the start", "tanh", &other[REVERSED_START], false));

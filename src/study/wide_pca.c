@@ -78,7 +78,7 @@ static ep_status fig4m(ep_claim_result *r, ep_work *work, const wide_setting *s,
       claim_figure(&g.W.figure, r, "race", EP_FIGURE_LINE, "W and C over time",
                    "Relative change of W and of C after so many epochs, a line a width, mean and "
                    "deviation over the seeds.",
-                   (ep_axis){"epoch", true}, (ep_axis){"relative change", true}));
+                   (ep_axis){"epoch", .log = true}, (ep_axis){"relative change", .log = true}));
   g.C.figure = g.W.figure;
   EP_TRY(race_of(&all, least, &c, work, &g, s, z, run));
   EP_TRY(ep_claim_measure_all(r, "widths", c.x, c.count));

@@ -194,7 +194,8 @@ static ep_status gains(gain best[WIDE_WIDTHS], gain control[WIDE_WIDTHS], ep_cla
   EP_TRY(claim_figure(&figure, r, "gain", EP_FIGURE_LINE, "What five iterations gain",
                       "Test accuracy of five iterations less that of PCA of C(0) against width, "
                       "mean over seeds with its 95 % interval, for several rates.",
-                      (ep_axis){"width M", true}, (ep_axis){"gain in accuracy", false}));
+                      (ep_axis){"width M", .log = true},
+                      (ep_axis){"gain in accuracy", .log = false}));
   for (int k = 0; k < RATES; k++) {
     for (ptrdiff_t i = 0; i < c->count; i++) g[i] = gain_of(c, TEST, i, k), mean[0][i] = g[i].mean;
     snprintf(name, sizeof name, "gain_at_rate_%g", rates[k]);
@@ -236,7 +237,7 @@ static ep_status accuracies(double *spread, double *least, ep_claim_result *r, e
   EP_TRY(claim_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear probe on test points",
                       "Accuracy of training, PCA of C(0) and five iterations at the chosen rate "
                       "against width, with the range over seeds.",
-                      (ep_axis){"width M", true}, (ep_axis){"test accuracy", false}));
+                      (ep_axis){"width M", .log = true}, (ep_axis){"test accuracy", .log = false}));
   *least = 1;
   for (int k = 0; k < METHODS; k++) {
     for (ptrdiff_t i = 0; i < n; i++) mean[i] = mean_of(&training[k], i);

@@ -230,8 +230,8 @@ bool wide_falls(const ep_power_law *law) { return law->exponent <= -0.4 && law->
 
 ep_status wide_width_figure(json_t **figure, ep_claim_result *r, const char *name,
                             const char *title, const char *alt, const char *y) {
-  return claim_figure(figure, r, name, EP_FIGURE_LINE, title, alt, (ep_axis){"width M", true},
-                      (ep_axis){y, true});
+  return claim_figure(figure, r, name, EP_FIGURE_LINE, title, alt,
+                      (ep_axis){"width M", .log = true}, (ep_axis){y, .log = true});
 }
 
 ep_status wide_slope(json_t *figure, const char *panel, const claim_curve *c) {
@@ -380,14 +380,14 @@ static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const
   EP_TRY(shared_figure(&g.time.figure, r, "time", "Drift over time",
                        "How far it has moved after so many epochs, a line a width, mean and "
                        "deviation over the seeds.",
-                       (ep_axis){"epoch", true}, (ep_axis){quantity, true}));
+                       (ep_axis){"epoch", .log = true}, (ep_axis){quantity, .log = true}));
   const ep_status swept = wide_sweep(c, 2, work, s, z, measure_drift, &g, run);
   ep_work_free(&g.time.work);
   EP_TRY(swept);
   EP_TRY(shared_figure(&figure, r, "width", "Drift against width",
                        "Drift at the end of training for each width, with the range over seeds, "
                        "beside a slope of -1/2.",
-                       (ep_axis){"width M", true}, (ep_axis){quantity, true}));
+                       (ep_axis){"width M", .log = true}, (ep_axis){quantity, .log = true}));
   EP_TRY(claim_draw(figure, "measured", panel, &c[0], false));
   EP_TRY(wide_slope(figure, panel, &c[0]));
   snprintf(name, sizeof name, "%s%sdrift", prefix, *prefix ? "_" : "");

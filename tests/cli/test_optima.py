@@ -126,7 +126,7 @@ def test_orthonormal_patterns_and_nothing_else(optima, good, tmp_path):
     """At q = 0.2 the optima are the six u_m; where A(w) jumps starts may settle too, and are listed apart."""
     good("data", "make", "--data", "summation:6,20000,0.2", "--precision", "double", "--out", "x.npy", "--seed", 1)
     X = np.load(tmp_path / "x.npy")
-    r = optima("--data", "x.npy", "--starts", 200)
+    r = optima("--data", "x.npy", "--starts", 60)
     W = np.array([o["w"] for o in r["optima"]])
     assert W.shape == (6, 6) and all(o["stable"] and o["maximal"] for o in r["optima"])
     np.testing.assert_allclose(W @ W.T, np.eye(6), atol=0.06)
@@ -140,7 +140,7 @@ def test_noisy_patterns(optima, good, tmp_path):
     """With noise the optima lie where A(w) jumps: every start settles, next to a pattern."""
     good("data", "make", "--data", "categorical:6,2000", "--precision", "double", "--out", "u.npy")
     U = np.unique(np.load(tmp_path / "u.npy").round(12), axis=0)
-    r = optima("--data", "categorical:6,2000,0.1", "--starts", 200)
+    r = optima("--data", "categorical:6,2000,0.1", "--starts", 60)
     W = np.array([o["w"] for o in r["optima"]])
     assert len(W) == 6 and r["unsettled"] == 0 and not r["other_ends"] and r["maximal"] + r["nearly_maximal"] == 6
     np.testing.assert_allclose(np.sort((W @ U.T).max(0)), 1, atol=0.01)
@@ -148,7 +148,7 @@ def test_noisy_patterns(optima, good, tmp_path):
 
 def test_nearly_orthogonal_patterns(optima):
     """|U'U - I| = 0.15: still one optimum for each u_m (OPTIMA Fig. 1 right)."""
-    r = optima("--data", "summation:6,20000,0.2,0.15", "--starts", 200)
+    r = optima("--data", "summation:6,20000,0.2,0.15", "--starts", 60)
     W = np.array([o["w"] for o in r["optima"] if o["maximal"]])
     assert len(W) == 6 and np.abs(W @ W.T - np.eye(6)).max() < 0.25
 

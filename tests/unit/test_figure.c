@@ -10,8 +10,8 @@ static void series_and_rules(void **state) {
   const double x[] = {1, 2, 3}, y[] = {0.5, NAN, 1.0 / 3};
   const int label[] = {0, 1, 2};
   json_t *f;
-  CHECK_OK(ep_figure_new(&f, "drift", EP_FIGURE_LINE, "Drift", "It falls.", (ep_axis){"M", true},
-                         (ep_axis){"drift", false}));
+  CHECK_OK(ep_figure_new(&f, "drift", EP_FIGURE_LINE, "Drift", "It falls.",
+                         (ep_axis){"M", .log = true}, (ep_axis){"drift", .log = false}));
   CHECK_OK(ep_figure_add(f, &(ep_series){"gd", NULL, 3, x, y, x, y, label, false}));
   CHECK_OK(
       ep_figure_add(f, &(ep_series){.name = "slope", .count = 2, .x = x, .y = x, .dashed = true}));

@@ -130,8 +130,8 @@ static void csv_is_exact(void **state) {
   const double x[] = {100, 1e-7}, y[] = {1.0 / 3, NAN}, low[] = {0.1, 0.2};
   const int label[] = {7, -1};
   json_t *f;
-  CHECK_OK(ep_figure_new(&f, "f", EP_FIGURE_SCATTER, "F", "A.", (ep_axis){"x", false},
-                         (ep_axis){"y", false}));
+  CHECK_OK(ep_figure_new(&f, "f", EP_FIGURE_SCATTER, "F", "A.", (ep_axis){"x", .log = false},
+                         (ep_axis){"y", .log = false}));
   CHECK_OK(ep_figure_add(f, &(ep_series){"a, \"b\"", "p", 2, x, y, low, y, label, false}));
   CHECK_OK(ep_figure_add(f, &(ep_series){.name = "plain", .count = 1, .x = x, .y = low}));
   CHECK_OK(ep_figure_write_csv(in("f.csv"), f));

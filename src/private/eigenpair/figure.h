@@ -11,8 +11,9 @@
  * kind is line or scatter; panel, dashed, low, high, label and rules may be left out. The name is that of its files: small
  * letters, digits, - and _. `alt` says in a sentence what the figure shows. Series of one panel are drawn together; several panels become a
  * switch. low and high make error bars; label (whole numbers) colours points, classes name
- * them; "pictures" (ep_pack_pictures) shows the i-th picture where the i-th point of a series is pointed at. A scatter of series of one point each has their names beside them; lines have theirs at their ends. named: a map, both axes on one scale, with the names of the classes
- * in their regions. Numbers that are not finite are null. */
+ * them; "pictures" (ep_pack_pictures) shows the i-th picture where the i-th point of a series is pointed at. A scatter of series of
+ * one point each has their names beside them; lines have theirs at their ends. named: a map, both axes on one scale, with the
+ * names of the classes in their regions. Numbers that are not finite are null. */
 #include <eigenpair/json.h>
 #include <eigenpair/status.h>
 #include <stdbool.h>
