@@ -17,12 +17,12 @@ def listed(good):
 
 
 def test_list_of_the_contract(listed, good):
-    """id, source, says, criterion, control (or null), outcome of the committed run; a question has none to fail."""
+    """id, source, says, criterion, control, outcome of the committed run; questions have a control, too."""
     claims = listed()
     assert len({c["id"] for c in claims}) == len(claims) >= 40
     for c in claims:
         assert {"id", "source", "says", "criterion", "control", "outcome"} <= set(c) and c["outcome"] in OUTCOMES
-        assert c["control"] is None or len(c["control"]) > 20
+        assert len(c["control"]) > 20, c["id"]
         assert "(open)" in c["source"] or c["outcome"] != "answered"
     text = good("reproduce", "optima-stability", "--list")
     assert text.startswith("optima-stability  (OPTIMA Theorem 1)  pass") and "must fail  ratio 0.95" in text
