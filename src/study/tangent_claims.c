@@ -89,7 +89,8 @@ const ep_claim ep_claims_tangent[] = {
      tangent_loss,
      {5, 40, 300},
      .control = "squared loss: over the last third of the logarithm of time the distance must grow "
-                "by less than a tenth of what it grows by under cross-entropy, in every network",
+                "by less than a tenth of what it grows by under cross-entropy, in every network of "
+                "the largest width",
      .outcome = "answered"},
     {"tangent-target",
      "TANGENT section 6 (open)",
