@@ -372,7 +372,8 @@ static bool agrees(agreement a) { return a.off < 4 && fabs(log(a.ratio)) < log(1
 
 /* The two limits are close: the variance of one is 1.1 times that of the other, and networks that are trained either way
  * would agree with both. Network by network the difference of the two ways tells them apart: the squared distance of its
- * mean from that of the limits, and from none, in standard errors. */
+ * mean from that of the limits, and from none, in standard errors. The points move together, so that its mean over them
+ * scatters as much as the square of one normal number: nine is three standard errors. */
 static void paired(double off[2], const ensemble_law *e, const limit_law *l, int count) {
   off[0] = off[1] = 0;
   for (int j = 0; j < NEW; j++) {
@@ -461,10 +462,10 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
              "all less last layer, squared distance from the limits' and from none, %s",
              ensembles[i].name);
     EP_TRY(ep_claim_measure_all(r, name, apart[i], 2));
-    r->pass = r->pass && apart[i][0] < 4;
+    r->pass = r->pass && apart[i][0] < 9;
     none = fmax(none, apart[i][1]);
   }
-  r->pass = r->pass && none > 4;
+  r->pass = r->pass && none > 9;
   EP_TRY(ep_claim_measure(r, "networks", count));
   EP_TRY(ep_claim_measure(r, "variance over that of the NNGP posterior", seen));
   EP_TRY(
