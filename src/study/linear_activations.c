@@ -227,24 +227,28 @@ static ep_status fig2_judge(ep_claim_result *r, const fig2_verdict *v) {
   const ep_power_law *bent = v->outside;
   EP_TRY(ep_claim_measure(r, "theorem1_K_fitted_at_least_width", v->K));
   EP_TRY(ep_claim_measure(r, "theorem1_K_needed_at_others", v->needed));
-  EP_TRY(ep_claim_found(r,
-                        "This part of the paper's statement fails: relu does not come close to the "
-                        "linear network. The relative difference has exponent %.2f (%.2f to %.2f) "
-                        "in width after training and %.2f (%.2f to %.2f) at the start, where both "
-                        "outputs shrink together.",
-                        relu->exponent, relu->low, relu->high, v->relu_start.exponent,
-                        v->relu_start.low, v->relu_start.high));
+  if (bent[1].low > -0.2)
+    EP_TRY(ep_claim_found(
+        r,
+        "This part of the paper's statement fails: relu does not come close to the linear network. "
+        "The relative difference has exponent %.2f (%.2f to %.2f) in width after training and %.2f "
+        "(%.2f to %.2f) at the start, where both outputs shrink together.",
+        relu->exponent, relu->low, relu->high, v->relu_start.exponent, v->relu_start.low,
+        v->relu_start.high));
   r->pass = tanh->exponent < -0.3 && tanh->high < 0 && sigmoid->exponent > 0.3 &&
             sigmoid->low > 0 && v->needed <= v->K && bent[0].exponent < -0.3 && bent[0].high < 0 &&
             bent[1].low > -0.2 && v->paper[0].exponent < -0.3 && v->paper[0].high < 0 && v->whole;
   return ep_claim_found(
       r,
       "With the paper's rate and epochs the difference itself has exponent %.2f "
-      "(%.2f to %.2f) for tanh, but %.2f (%.2f to %.2f) for relu and %.2f (%.2f to "
-      "%.2f) for sigmoid: the growth that the paper shows for sigmoid comes with "
-      "longer training, when the last layer has turned to phi(0).",
+      "(%.2f to %.2f) for tanh, %.2f (%.2f to %.2f) for relu and %.2f (%.2f to "
+      "%.2f) for sigmoid%s.",
       v->paper[0].exponent, v->paper[0].low, v->paper[0].high, v->paper[1].exponent,
-      v->paper[1].low, v->paper[1].high, v->paper[2].exponent, v->paper[2].low, v->paper[2].high);
+      v->paper[1].low, v->paper[1].high, v->paper[2].exponent, v->paper[2].low, v->paper[2].high,
+      sigmoid->low > 0 && !(v->paper[2].low > 0)
+          ? ": the growth that the paper shows for sigmoid comes with longer training, when the "
+            "last layer has turned to phi(0)"
+          : "");
 }
 
 static void fig2_keep(fig2_verdict *v, const fig2 *f, int phi) {
@@ -303,7 +307,8 @@ ep_status linear_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 enum { CONJ_PHIS = 2, CONJ_WIDTHS = 5, TIMES = 81 };
 static const char *const conj_phis[CONJ_PHIS] = {"csoftplus", "tanh"}; /* tanh: the control */
 static const int conj_widths[CONJ_WIDTHS] = {100, 300, 1000, 3000, 10000};
-static const double conj_rate = 0.2, conj_parted = 0.05;
+/* a whole number of steps from look to look: 2 of 0.5, or 4 of 1 */
+static const double conj_rate = 0.25, conj_parted = 0.05;
 
 typedef struct {
   double time;                   /* where it ends: the wider, the longer */
@@ -411,14 +416,16 @@ static ep_status conj_run(ep_claim_result *r, ep_work *work, const linear_proble
   EP_TRY(claim_measure_law(r, "time_of_parting_a_log_h", &escape));
   EP_TRY(ep_claim_measure(r, "tanh_largest_at_largest_width", stays));
   EP_TRY(draw_escape(r, &c[0].escape, work));
-  EP_TRY(ep_claim_found(r,
-                        "For a fixed t the difference goes to zero as the conjecture says; for all "
-                        "t at once it does not: the centred softplus parts from the linear network "
-                        "at a time %.2f log h + const (%.2f to %.2f).",
-                        escape.exponent, escape.low, escape.high));
+  if (gap.high < 0 && escape.low > 0)
+    EP_TRY(ep_claim_found(
+        r,
+        "For a fixed t the difference goes to zero as the conjecture says; for all t at once it "
+        "does not: the centred softplus parts from the linear network at a time %.2f log h + const "
+        "(%.2f to %.2f).",
+        escape.exponent, escape.low, escape.high));
   EP_TRY(ep_claim_note(
       r,
-      "Half moons, two outputs, C divided by n, rate 0.2, steps along the Grassmannian. They part "
+      "Half moons, two outputs, C divided by n, rate 0.25, steps along the Grassmannian. They part "
       "when a twentieth of the output is outside its best linear map. The centred softplus 2 "
       "log((1 + e^a)/2) meets "
       "the hypotheses: phi(0) = 0, phi'(0) = 1, |phi''| at most 1/2."));

@@ -40,7 +40,8 @@ const ep_claim ep_claims_linear[] = {
      "centred softplus: at t = 1 the difference and the share outside any linear map fall with "
      "exponents below -0.3, 95 % intervals below 0, and the relative difference falls; every run "
      "parts from all linear maps (a "
-     "twentieth outside) before the end (t = 40), at a time whose slope in log h has its 95 % "
+     "twentieth outside) before the end (t = 40, at larger sizes 80), at a time whose slope in log "
+     "h has its 95 % "
      "interval above 0; at "
      "the end the share does not fall (above -0.2); the control's does",
      linear_conj1,
@@ -221,10 +222,13 @@ const ep_claim ep_claims_linear[] = {
     {"linear-ntk",
      "LINEAR section 6 (open)",
      "Open: what is the tangent kernel under orthogonality constraints, and is it constant?",
-     "a question: answered once the kernel's slope is the equation's to 1e-6 and the exponents of "
-     "its change in width, at a fixed time and at the end, are known to within 0.1",
+     "a question: answered once the outputs move by this kernel (their slope to 1e-6), and its "
+     "change either falls with width or does not, at a fixed time (95 % interval of the exponent "
+     "below -0.3) and at the end (within 0.1 of 0); the control's slope is off",
      linear_ntk,
      {1, 3, 6},
+     .control = "the kernel without the constraint, 2 x'y I: the slope must be off by more than "
+                "0.01",
      .mutation = "src/spectral/linear_flow.c: `slope(&dq, 2, 0, f, &q);` becomes `slope(&dq, 1, 0, "
                  "f, &q);`",
      .outcome = "answered"},

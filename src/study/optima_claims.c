@@ -175,16 +175,24 @@ const ep_claim ep_claims_optima[] = {
      "OPTIMA section 3.1 (open)",
      "Open: do lottery tickets come from nodes that start near useful optima? A wide layer is cut "
      "down to one node a pattern and trained again from the same starts, and from fresh ones.",
-     "a question: the numbers of patterns covered, with their intervals, are the answer",
+     "a question: the numbers of patterns covered, with their intervals, are the answer, once "
+     "tickets keep what the wide layer covers with uniform weights (an identity) and the control "
+     "does not",
      optima_ticket,
      {2, 5, 10},
+     .control = "fresh starts, uniform weights: they must cover fewer patterns than tickets (95 % "
+                "interval of the difference above 0)",
      .outcome = "answered"},
     {"optima-basins",
      "OPTIMA section 3.1, B.5 (open)",
      "Open: how likely is each local optimum from a random start?",
-     "a question: the shares of starts, with their intervals, are the answer",
+     "a question: the shares of starts, with their intervals, are the answer, once they differ "
+     "(chi^2 above 25.7, a chance of 1e-4) and the control's do not",
      optima_basins,
      {1, 2, 5},
+     .control = "equal q_m: by symmetry the shares may not differ (chi^2 below 25.7)",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .outcome = "answered"},
     {"optima-stability",
      "OPTIMA Theorem 1",

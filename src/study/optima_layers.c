@@ -240,7 +240,7 @@ static ep_status ticket_figure(ep_claim_result *r, const means part[3]) {
 ep_status optima_ticket(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   const long layers = claim_pick(size, 16, 32, MOST_LAYERS);
   means part[3]; /* wide, ticket, fresh */
-  bool above;
+  bool above, kept = true;
   char name[64];
   for (int g = 0; g < 3; g++) {
     tickets t = {0};
@@ -250,9 +250,12 @@ ep_status optima_ticket(ep_claim_result *r, ep_claim_size size, const ep_run_con
       ep_mean_interval(&part[k].mean[g], &part[k].low[g], &part[k].high[g], value[k], layers);
     snprintf(name, sizeof name, "ticket_over_fresh_%s", ticket_weights[g]);
     EP_TRY(gain(&above, r, name, t.fresh, t.ticket, layers));
+    if (g > 0) continue;
+    for (long l = 0; l < layers; l++) kept = kept && t.ticket[l] == t.wide[l];
+    r->pass = above && kept; /* uniform weights: the control and an identity */
   }
   EP_TRY(ticket_figure(r, part));
-  r->pass = true; /* a question */
+  EP_TRY(ep_claim_measure(r, "uniform_weights_keep_everything", kept));
   EP_TRY(ep_claim_note(r,
                        "Six patterns, q = 0.2, exact population; layers of twelve nodes, cut "
                        "down to one node for each pattern that they cover."));

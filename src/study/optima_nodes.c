@@ -220,6 +220,14 @@ static ep_status shares(double *share, double *low, double *high, double *elsewh
   return st;
 }
 
+/* chi^2 of the shares against equal ones, of those starts that end next to a pattern */
+static double unequal(const double *share, double starts) {
+  double sum = 0, chi = 0;
+  for (int m = 0; m < BASINS; m++) sum += share[m] / BASINS;
+  for (int m = 0; m < BASINS; m++) chi += starts * (share[m] - sum) * (share[m] - sum) / sum;
+  return chi;
+}
+
 ep_status optima_basins(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   static const double q[2][BASINS] = {{0.2, 0.2, 0.2, 0.2, 0.2, 0.2},
                                       {0.05, 0.1, 0.15, 0.2, 0.25, 0.3}};
@@ -244,7 +252,9 @@ ep_status optima_basins(ep_claim_result *r, ep_claim_size size, const ep_run_con
                                             .y = share[1],
                                             .low = low[1],
                                             .high = high[1]}));
-  r->pass = true; /* a question */
+  const double chi[2] = {unequal(share[0], (double)starts), unequal(share[1], (double)starts)};
+  EP_TRY(ep_claim_measure_all(r, "chi_squared_equal_unequal_q", chi, 2));
+  r->pass = chi[0] < 25.7 && chi[1] > 25.7; /* five degrees of freedom: 1e-4 */
   EP_TRY(ep_claim_note(r,
                        "Six patterns, exact populations, uniform weights, one node; equal q_m = "
                        "0.2 beside it, where all shares are the same by symmetry."));

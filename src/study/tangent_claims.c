@@ -46,8 +46,9 @@ const ep_claim ep_claims_tangent[] = {
     {"tangent-lee",
      "TANGENT Theorem 2.1, B.3",
      "outputs, parameters and kernel of a wide network stay within O(M^-1/2) of its linearisation",
-     "erf, tanh, relu; one to three hidden layers; three outputs: exponents over widths at most "
-     "-0.35 with their 95 % intervals below -0.25, the parameters' within 0.1 of -0.5",
+     "erf, tanh, relu; one to three hidden layers; one to three outputs: exponents over widths at "
+     "most -0.35 with their 95 % intervals below -0.25; the parameters' within 0.1 of -0.5 but for "
+     "three layers with two outputs, which are not there yet",
      tangent_lee,
      {8, 60, 600},
      .control = "targets that grow as sqrt M, and R_0 with them: the criterion must not be met",
@@ -83,18 +84,24 @@ const ep_claim ep_claims_tangent[] = {
      "TANGENT section 6 (open)",
      "Open: why do f and f_lin agree less under cross-entropy than under squared loss? How far are "
      "they apart, over width and time?",
-     "a question: the distances over width and time, with their intervals, are the answer",
+     "a question: the distances over width and time, with their intervals, are the answer, once "
+     "the control comes out",
      tangent_loss,
      {5, 40, 300},
+     .control = "squared loss: over the last third of the logarithm of time the distance must grow "
+                "by less than a tenth of what it grows by under cross-entropy, in every network of "
+                "the largest width",
      .outcome = "answered"},
     {"tangent-target",
      "TANGENT section 6 (open)",
      "Open: how does the agreement of network and linearisation hang on where the target lies in "
      "the kernel's spectrum?",
      "a question: the distance for targets along eigenvectors, against their norm sqrt(y'K^-1 y), "
-     "is the answer",
+     "is the answer, once the control comes out",
      tangent_target,
      {2, 15, 60},
+     .control = "the last eigenvector, shortened to the norm of the first: the distance must fall "
+                "by more than its length does",
      .outcome = "answered"},
     {"tangent-nngp",
      "TANGENT A.1 (Neal)",
@@ -113,12 +120,16 @@ const ep_claim ep_claims_tangent[] = {
     {"tangent-ensemble",
      "TANGENT A.1, eq. 5 (Neal, Lee)",
      "trained wide networks are a Gaussian process: its mean and variance in closed form",
-     "mean over networks within two standard errors of the limit (in the mean of squares over new "
-     "points), variance within a factor of 1.5: all layers trained against Lee's limit, the last "
-     "one alone against the posterior of the NNGP; erf, and two layers of tanh with biases",
+     "targets drawn from the NNGP: mean over networks within two standard errors of the limit (in "
+     "the mean of squares over new points), variance within a factor of 1.5: all layers trained "
+     "against Lee's limit, the last one alone against the posterior of the NNGP; and the "
+     "difference of the two ways, network by network, within three standard errors of that of the "
+     "limits; erf, and two layers of tanh with biases",
      tangent_ensemble,
      {2, 8, 60},
-     .control = "the same networks before training: mean or variance must be off",
+     .control = "the same networks before training: mean or variance must be off; one limit for "
+                "both ways: the difference must be off by more than three standard errors in one "
+                "of the settings",
      .mutation = "src/theory/regression.c: `variance[i] -= *ep_d(&V, j, i)` becomes `variance[i] "
                  "+= *ep_d(&V, j, i)`",
      .outcome = "pass"},
@@ -172,9 +183,11 @@ const ep_claim ep_claims_tangent[] = {
      "Open: finite networks often do better than their infinite-width limit, and yet improve with "
      "width: where, on the same training sets?",
      "a question: errors over those of the limit, by target and width, with their intervals, are "
-     "the answer",
+     "the answer, once the control comes out",
      tangent_finite,
      {4, 40, 120},
+     .control = "the linearisations of the same networks: where networks of width 20 do better "
+                "than the limit, these must not (by two standard errors)",
      .outcome = "answered"},
     {"tangent-slips",
      "TANGENT eq. 22, 49, 79, 84, 127, 154, proof of Lemma 1 (e)",

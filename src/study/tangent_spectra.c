@@ -334,7 +334,6 @@ ep_status tangent_finite(ep_claim_result *r, ep_claim_size size, const ep_run_co
   ep_domain_kernel k;
   ep_domain *d;
   json_t *figure;
-  r->pass = true; /* a question */
   EP_TRY(claim_figure(&figure, r, "finite", EP_FIGURE_LINE, "Networks against their limit",
                       "Test error of trained networks, and of their linearisations, over that of "
                       "kernel regression at infinite width on the same training sets; below 1 the "
@@ -351,6 +350,10 @@ ep_status tangent_finite(ep_claim_result *r, ep_claim_size size, const ep_run_co
   }
   ep_domain_free(d);
   EP_TRY(st);
+  bool moved = false; /* networks beat the limit somewhere; their linearisations must not there */
+  r->pass = true;
+  for (int t = 0; t < FINITE_TARGETS; t++)
+    if (c[t][0].high[0] < 1) moved = true, r->pass = r->pass && c[t][1].high[0] >= 1;
   EP_TRY(ep_claim_note(r,
                        "relu, one hidden layer, all 256 points of a cube, 32 of them for training, "
                        "the function of the start taken away; the same training sets for network, "
@@ -360,8 +363,10 @@ ep_status tangent_finite(ep_claim_result *r, ep_claim_size size, const ep_run_co
       "Targets of degree 1, 2, 4 on the cube, networks of width 20 over their limit on the same "
       "sets: %.2f, %.2f, %.2f of its error; their own linearisations %.2f, %.2f, %.2f. Width "
       "1,024: "
-      "%.2f, %.2f, %.2f. Where a narrow network wins it is by moving its features, not by its "
-      "kernel at the start.",
+      "%.2f, %.2f, %.2f.%s",
       c[0][0].ratio[0], c[1][0].ratio[0], c[2][0].ratio[0], c[0][1].ratio[0], c[1][1].ratio[0],
-      c[2][1].ratio[0], c[0][0].ratio[2], c[1][0].ratio[2], c[2][0].ratio[2]);
+      c[2][1].ratio[0], c[0][0].ratio[2], c[1][0].ratio[2], c[2][0].ratio[2],
+      moved && r->pass ? " Where a narrow network wins it is by moving its features, not by its "
+                         "kernel at the start."
+                       : "");
 }

@@ -48,9 +48,9 @@ ep_status wide_train_from_start(wide_fit *f);
 /* Another model from the same points and start; method NULL: as it is. */
 ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
                          long epochs);
-/* The same method from other weights. */
-ep_status wide_fit_from(ep_model **model, ep_fit_info *info, const wide_fit *f, const ep_net *start,
-                        long epochs);
+/* The same from other weights. */
+ep_status wide_fit_from(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
+                        const ep_net *start, long epochs);
 void wide_free(wide_fit *f);
 ep_status wide_embed(ep_mat *E, const ep_model *model, const ep_mat *X);
 
@@ -107,3 +107,6 @@ typedef struct {
 ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,
                            const char *column, const wide_setting *s, const wide_size *z,
                            const ep_run_config *run);
+/* The control of a drift that falls with the cosine: the dot product in the same setting, by the same criterion. */
+ep_status wide_dot_falls(bool *does, ep_claim_result *r, const wide_setting *s, const wide_size *z,
+                         const ep_run_config *run);

@@ -112,8 +112,8 @@ static ep_status by_step(double *out, ep_mat *before, const wide_fit *f, const e
   ep_fit_info info[2] = {{0}, {0}};
   ep_mat A = {0}, B = {0};
   f->setup->fit.rate = h;
-  ep_status st = wide_fit_from(&now, &info[0], f, net, 0);
-  if (!st) st = wide_fit_from(&next, &info[1], f, net, 1);
+  ep_status st = wide_fit_from(&now, &info[0], f, NULL, net, 0);
+  if (!st) st = wide_fit_from(&next, &info[1], f, NULL, net, 1);
   if (!st) st = wide_embed(&A, now, X);
   if (!st) st = wide_embed(&B, next, X);
   for (ptrdiff_t i = 0; !st && i < A.rows * A.cols; i++)

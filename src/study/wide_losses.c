@@ -67,8 +67,8 @@ static ep_status say(ep_claim_result *r, const char *name, const verdict *v) {
         r, "%s: %d runs are lost; there is no end at which its kernel has stayed.", name, v->lost);
   if (!(v->late <= 0.1))
     return ep_claim_found(r,
-                          "%s: its fall has no end; the last quarter of the epochs brings %.0f %% "
-                          "of it (exponent of the drift so far %.2f).",
+                          "%s: its fall has not ended; the last quarter of the epochs brings %.0f "
+                          "%% of it (exponent of the drift so far %.2f).",
                           name, 100 * v->late, v->law.exponent);
   return ep_claim_found(r, "%s: the kernel %s, exponent %.2f (%.2f to %.2f).", name,
                         v->stays ? "stays nearly constant" : "does not stay constant",

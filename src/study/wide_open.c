@@ -35,20 +35,32 @@ static ep_status measure_gd(double *out, wide_fit *f, bool first_seed, void *use
   return EP_OK;
 }
 
-static ep_status measure_orthogonal(double *out, wide_fit *f, bool first_seed, void *user) {
-  waiting *g = user;
+enum { C_DRIFT, EPOCHS, LEAST, MEAN, LOSS, LEAST_AT_END, MEAN_AT_END, ORTHOGONAL };
+
+/* the trained W beside PCA of C with the features of `net`: cosines at out[least] and the next */
+static ep_status beside_pca(double *out, int least, double *loss, const wide_fit *f,
+                            const ep_net *net) {
   ep_model *pca = NULL;
   ep_fit_info info = {0};
-  (void)first_seed;
-  g->settled = g->settled && f->info.outcome == EP_CONVERGED;
-  out[0] = wide_history(&f->info, "c_frobenius", -1);
-  out[1] = (double)f->info.epochs;
-  ep_status st = wide_fit_again(&pca, &info, f, "pca", 0);
-  if (!st) st = cosines(&out[2], &out[3], &ep_model_net(f->model)->W, &ep_model_net(pca)->W);
-  if (!st) out[4] = info.loss - f->info.loss;
+  ep_status st = wide_fit_from(&pca, &info, f, "pca", net, 0);
+  if (!st)
+    st = cosines(&out[least], &out[least + 1], &ep_model_net(f->model)->W, &ep_model_net(pca)->W);
+  *loss = info.loss;
   ep_model_free(pca);
   ep_fit_info_free(&info);
   return st;
+}
+
+static ep_status measure_orthogonal(double *out, wide_fit *f, bool first_seed, void *user) {
+  waiting *g = user;
+  double loss, unused;
+  (void)first_seed;
+  g->settled = g->settled && f->info.outcome == EP_CONVERGED;
+  out[C_DRIFT] = wide_history(&f->info, "c_frobenius", -1);
+  out[EPOCHS] = (double)f->info.epochs;
+  EP_TRY(beside_pca(out, LEAST, &loss, f, ep_model_net(f->start)));
+  out[LOSS] = loss - f->info.loss;
+  return beside_pca(out, LEAST_AT_END, &unused, f, ep_model_net(f->model));
 }
 
 static ep_status draw_open(ep_claim_result *r, const claim_curve *kernel, const claim_curve *c) {
@@ -64,8 +76,9 @@ static ep_status draw_open(ep_claim_result *r, const claim_curve *kernel, const 
                       "Cosines of the principal angles between the trained output layer and PCA "
                       "of C(0): 1 would be the same span.",
                       (ep_axis){"width M", .log = true}, (ep_axis){"cosine", .log = false}));
-  EP_TRY(claim_draw(figure, "least", NULL, &c[2], false));
-  return claim_draw(figure, "mean", NULL, &c[3], false);
+  EP_TRY(claim_draw(figure, "least", NULL, &c[LEAST], false));
+  EP_TRY(claim_draw(figure, "mean", NULL, &c[MEAN], false));
+  return claim_draw(figure, "control: mean, PCA of C(T)", NULL, &c[MEAN_AT_END], true);
 }
 
 static ep_status say_open(ep_claim_result *r, const ep_power_law *kernel, const ep_power_law *C,
@@ -93,25 +106,28 @@ static ep_status say_open(ep_claim_result *r, const ep_power_law *kernel, const 
 static ep_status open_run(ep_claim_result *r, ep_work *work, wide_setting *s, const wide_size *z,
                           const ep_run_config *run) {
   waiting g = {true};
-  claim_curve kernel[2], c[5];
+  claim_curve kernel[2], c[ORTHOGONAL];
   ep_power_law a, b;
   s->track = "ntk";
   EP_TRY(wide_sweep(kernel, 2, work, s, z, measure_gd, &g, run));
   s->track = "c", s->method = "grassmann";
-  EP_TRY(wide_sweep(c, 5, work, s, z, measure_orthogonal, &g, run));
+  EP_TRY(wide_sweep(c, ORTHOGONAL, work, s, z, measure_orthogonal, &g, run));
   EP_TRY(wide_law(&a, r, "ntk_drift", &kernel[0]));
-  EP_TRY(wide_law(&b, r, "c_drift", &c[0]));
+  EP_TRY(wide_law(&b, r, "c_drift", &c[C_DRIFT]));
   EP_TRY(wide_medians(r, "epochs_gd", &kernel[1]));
-  EP_TRY(wide_medians(r, "epochs_grassmann", &c[1]));
-  EP_TRY(wide_medians(r, "least_principal_cosine_to_pca", &c[2]));
-  EP_TRY(wide_medians(r, "mean_principal_cosine_to_pca", &c[3]));
-  EP_TRY(wide_medians(r, "loss_of_pca_less_trained", &c[4]));
+  EP_TRY(wide_medians(r, "epochs_grassmann", &c[EPOCHS]));
+  EP_TRY(wide_medians(r, "least_principal_cosine_to_pca", &c[LEAST]));
+  EP_TRY(wide_medians(r, "mean_principal_cosine_to_pca", &c[MEAN]));
+  EP_TRY(wide_medians(r, "loss_of_pca_less_trained", &c[LOSS]));
   EP_TRY(ep_claim_measure(r, "mean_principal_cosine_at_largest_width",
-                          claim_median(&c[3], c[3].count - 1)));
+                          claim_median(&c[MEAN], c->count - 1)));
+  double same = 1; /* the control: the least of all runs */
+  for (ptrdiff_t i = 0; i < c->count; i++) same = fmin(same, claim_least(&c[MEAN_AT_END], i));
+  EP_TRY(ep_claim_measure(r, "control_least_mean_cosine_to_pca_of_C_at_the_end", same));
   EP_TRY(ep_claim_measure(r, "all_settled", g.settled));
   EP_TRY(draw_open(r, kernel, c));
-  r->pass = g.settled && a.high - a.low < 1 && b.high - b.low < 1;
-  EP_TRY(say_open(r, &a, &b, &c[3], g.settled));
+  r->pass = g.settled && a.high - a.low < 1 && b.high - b.low < 1 && same > 0.9;
+  EP_TRY(say_open(r, &a, &b, &c[MEAN], g.settled));
   s->method = NULL;
   return wide_say(r, s, z);
 }
@@ -155,6 +171,7 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
   static const wide_size sizes[] = {{20, 100, 3, 4, {25, 50, 100, 200}},
                                     {50, 200, 5, 4, {50, 100, 200, 400}},
                                     {1000, 500, 3, 4, {50, 100, 300, 1000}}};
+  bool control;
   r->pass = true;
   for (int depth = 1; depth <= 4; depth++) {
     EP_TRY(ep_run_step("depths", depth - 1, 4));
@@ -166,6 +183,9 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
     snprintf(name, sizeof name, "depth %d", depth);
     EP_TRY(say_constant(r, name, &d));
     r->pass = r->pass && known(&d);
+    if (depth > 1) continue;
+    EP_TRY(wide_dot_falls(&control, r, &s, &sizes[size], run));
+    r->pass = r->pass && !control;
   }
   return wide_say(r, &(wide_setting){.data = wide_images(size), .rate = 1}, &sizes[size]);
 }
@@ -174,8 +194,10 @@ ep_status wide_open_data(ep_claim_result *r, ep_claim_size size, const ep_run_co
   const wide_setting s = {
       .data = size == EP_CLAIM_QUICK ? "sphere:10" : "fashion", .rate = 1, .track = "ntk"};
   wide_drift d;
+  bool control;
   EP_TRY(wide_drift_check(&d, r, "", "ntk_max", &s, &open_sizes[size], run));
-  r->pass = known(&d);
+  EP_TRY(wide_dot_falls(&control, r, &s, &open_sizes[size], run));
+  r->pass = known(&d) && !control;
   EP_TRY(say_constant(r, s.data, &d));
   return wide_say(r, &s, &open_sizes[size]);
 }
@@ -230,7 +252,7 @@ static ep_status starts(ep_claim_result *r, ep_work *work, const wide_setting *s
       if (rhos[i] == 1) left += !(fabs(*claim_at(&c[1], i, k) - 1) <= 1e-6);
       if (rhos[i] == 0.99) lower += *claim_at(&c[1], i, k) < *claim_at(&c[1], 0, k);
     }
-  r->pass = left == 0;
+  r->pass = left == 0 && claim_least(&c[1], 0) > 2; /* independent columns: the control */
   EP_TRY(ep_claim_found(
       r,
       "RankMe of the outputs after training is %.1f for independent columns, %.1f at correlation "

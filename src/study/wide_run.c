@@ -123,9 +123,9 @@ ep_status wide_fit_again(ep_model **model, ep_fit_info *info, const wide_fit *f,
   return fit_again(model, info, f, method, NULL, epochs);
 }
 
-ep_status wide_fit_from(ep_model **model, ep_fit_info *info, const wide_fit *f, const ep_net *start,
-                        long epochs) {
-  return fit_again(model, info, f, NULL, start, epochs);
+ep_status wide_fit_from(ep_model **model, ep_fit_info *info, const wide_fit *f, const char *method,
+                        const ep_net *start, long epochs) {
+  return fit_again(model, info, f, method, start, epochs);
 }
 
 ep_status wide_start(wide_fit *f) {

@@ -17,12 +17,12 @@ def listed(good):
 
 
 def test_list_of_the_contract(listed, good):
-    """id, source, says, criterion, control (or null), outcome of the committed run; a question has none to fail."""
+    """id, source, says, criterion, control, outcome of the committed run; questions have a control, too."""
     claims = listed()
     assert len({c["id"] for c in claims}) == len(claims) >= 40
     for c in claims:
         assert {"id", "source", "says", "criterion", "control", "outcome"} <= set(c) and c["outcome"] in OUTCOMES
-        assert c["control"] is None or len(c["control"]) > 20
+        assert len(c["control"]) > 20, c["id"]
         assert "(open)" in c["source"] or c["outcome"] != "answered"
     text = good("reproduce", "optima-stability", "--list")
     assert text.startswith("optima-stability  (OPTIMA Theorem 1)  pass") and "must fail  ratio 0.95" in text
@@ -39,12 +39,15 @@ def test_mutations(listed):
 
 
 def test_outcomes_of_the_committed_run(listed):
-    """docs/findings.md has the same; an older one says pass where a question is answered."""
-    rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (pass|fail|answered) \|", (ROOT / "docs/findings.md").read_text(), re.M))
-    claims = {c["id"]: c for c in listed()}
-    assert len(rows) > 30
-    for id in rows.keys() & claims.keys():
-        assert rows[id] == claims[id]["outcome"] or (rows[id], claims[id]["outcome"]) == ("pass", "answered"), id
+    """docs/findings.md has every claim, and the same of each: it is made anew with the claims. A quick run has no CIFAR-10, but
+    points of a sphere in its place."""
+    text = (ROOT / "docs/findings.md").read_text()
+    rows = dict(re.findall(r"^\| ([a-z0-9-]+) \| (pass|fail|answered) \|", text, re.M))
+    outcomes = {c["id"]: c["outcome"] for c in listed()}
+    assert rows.keys() == outcomes.keys()
+    if "size quick" in text:
+        del rows["wide-cifar"], outcomes["wide-cifar"]
+    assert rows == outcomes
 
 
 NUMBERED = {  # what each paper numbers
