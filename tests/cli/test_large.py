@@ -9,11 +9,11 @@ from conftest import shipped_only, watched
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """20,000 points of 500 numbers (40 MB) whole and in three shards of uneven size -> their folder."""
+    """12,000 points of 500 numbers (24 MB) whole and in three shards of uneven size -> their folder."""
     folder, rng = tmp_path_factory.mktemp("made"), np.random.default_rng(7)
-    x = (rng.normal(size=(20000, 30)) @ rng.normal(size=(30, 500))).astype("f4")
+    x = (rng.normal(size=(12000, 30)) @ rng.normal(size=(30, 500))).astype("f4")
     np.save(folder / "x.npy", x)
-    for i, part in enumerate(np.split(x, [7000, 7001])):
+    for i, part in enumerate(np.split(x, [4000, 4001])):
         np.save(folder / f"part-{i}.npy", part)
     return folder
 
@@ -24,7 +24,7 @@ def files(made, tmp_path):
         os.link(path, tmp_path / path.name)
 
 
-SMALL = ["--memory", "60M", "--threads", 2]
+SMALL = ["--memory", "44M", "--threads", 2]
 PAIRS = ["--augment", "noise:0.3", "--outputs", 4, "--seed", 3]
 
 
@@ -70,11 +70,11 @@ def test_bad_shards(ep, save, rng, tmp_path):
     save(s1=rng.normal(size=(5, 3)), s2=rng.normal(size=(5, 4)))
     assert "dimension 4" in ep("fit", "--data", "s*.npy").err
     assert "no file is called like" in ep("fit", "--data", "nothing-*.npy").err
-    x = rng.normal(size=(20000, 500)).astype("f4")
-    x[19000, 77] = np.nan
+    x = rng.normal(size=(12000, 500)).astype("f4")
+    x[11000, 77] = np.nan
     save(big=x)
     r = ep("fit", "--data", "big.npy", "--method", "pca", "--width", 20, *SMALL)
-    assert r.code == 2 and "big.npy: row 19001, column 78: is NaN" in r.err
+    assert r.code == 2 and "big.npy: row 11001, column 78: is NaN" in r.err
 
 
 def peak(call, *args):
