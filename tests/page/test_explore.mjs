@@ -267,6 +267,7 @@ test('lasso, legend and selection as CSV', () =>
     assert.equal(await page.locator('.side h2').first().innerText(), `${some} selected`);
     assert.match(await page.locator('.side .made').innerText(), /^By label: [\d.]+ % \d/); // what is inside
     await page.getByRole('button', { name: 'Clear the selection' }).click();
+    await settled(page);
     const whole = await painted(page);
     const legend = page.getByRole('button', { name: /^Only label 0/ });
     const before = await picture(page);

@@ -148,6 +148,9 @@ static void half_moons(void **state) {
     for (int tanh = 0; tanh < 2; tanh++) {
       ep_descent_config c = config_of(2, 20, kinds[k], "qr", 0.1);
       ep_descent *d;
+      if (k == 3)
+        c.decay =
+            0.99; /* kinks where singular values meet: at a constant rate it jumps about them */
       if (tanh) strcpy(c.activation, "tanh");
       CHECK_OK(ep_descent_new(&d, &c, tanh ? NULL : &C, tanh ? &p : NULL, 1));
       CHECK_OK(ep_descent_step(d, 400));
