@@ -246,7 +246,7 @@ static double way(const ep_dynamics *d, ptrdiff_t i) {
   return start > best ? (start - d->row[i].loss) / (start - best) : 1;
 }
 
-enum { WORDS = 300 };
+enum { WORDS = 400 };
 static const double SETTLED = 0.99, FOLLOWS = 0.05;
 
 /* has it reached the optimum? */
