@@ -4,10 +4,11 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "core/blas.h"
 
+#include "core/loaded.h"
+
 #include <cblas.h>
 #include <dirent.h>
 #include <eigenpair/machine.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -33,12 +34,7 @@ typedef struct {
 static int look(struct dl_phdr_info *object, size_t size, void *user) {
   holder *h = user;
   (void)size;
-  for (int i = 0; i < object->dlpi_phnum; i++) {
-    const ElfW(Phdr) *part = &object->dlpi_phdr[i];
-    const uintptr_t first = object->dlpi_addr + part->p_vaddr;
-    if (part->p_type == PT_LOAD && h->address >= first && h->address - first < part->p_memsz)
-      return 1;
-  }
+  if (ep_object_holds(object, h->address)) return 1;
   h->place++;
   return 0;
 }

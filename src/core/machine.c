@@ -1,9 +1,9 @@
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #include "core/blas.h"
+#include "core/loaded.h"
 #include "core/real.h"
 
 #include <eigenpair/machine.h>
-#include <link.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -63,14 +63,8 @@ ep_status ep_machine_check(void) {
 
 /* The note that the linker leaves in the object this function is in (NT_GNU_BUILD_ID), as hexadecimal digits. */
 static int find_build(struct dl_phdr_info *object, size_t size, void *user) {
-  const uintptr_t here = (uintptr_t)&find_build;
-  bool ours = false;
+  const bool ours = ep_object_holds(object, (uintptr_t)&find_build);
   (void)size;
-  for (int i = 0; i < object->dlpi_phnum; i++) {
-    const ElfW(Phdr) *h = &object->dlpi_phdr[i];
-    const uintptr_t first = object->dlpi_addr + h->p_vaddr;
-    ours = ours || (h->p_type == PT_LOAD && here >= first && here - first < h->p_memsz);
-  }
   for (int i = 0; ours && i < object->dlpi_phnum; i++) {
     const ElfW(Phdr) *h = &object->dlpi_phdr[i];
     const unsigned char *p = (const unsigned char *)(object->dlpi_addr + h->p_vaddr);
