@@ -21,7 +21,7 @@ static void load(problem *p) {
   ep_options_default(ep_pair_options, &pair);
   strcpy(data.data, "digits");
   data.samples = POINTS;
-  strcpy(run.precision, "double");
+  run.precision = EP_DOUBLE;
   bench_must(ep_points_load(NULL, &p->points, &data, &pair, "triplet", &run));
   const ptrdiff_t d = p->points.X.cols;
   bench_must(ep_mat_new(&p->C, EP_DOUBLE, d, d));
@@ -47,8 +47,8 @@ static double time_equation(const problem *p) {
 }
 
 /* `through_points`: the network sees its data, as in the paper; otherwise only C, which is less work */
-static double time_descent(const problem *p, int layers, ptrdiff_t width, const char *constraint,
-                           const char *retraction, bool through_points) {
+static double time_descent(const problem *p, int layers, ptrdiff_t width, ep_constraint constraint,
+                           ep_retraction retraction, bool through_points) {
   double seconds[ROUNDS];
   ep_descent_config c;
   ep_descent *d;
@@ -56,8 +56,8 @@ static double time_descent(const problem *p, int layers, ptrdiff_t width, const 
   c.layers = layers;
   c.width = width;
   c.outputs = OUTPUTS;
-  strcpy(c.constraint, constraint);
-  strcpy(c.retraction, retraction);
+  c.constraint = constraint;
+  c.retraction = retraction;
   bench_must(
       ep_descent_new(&d, &c, through_points ? NULL : &p->C, through_points ? &p->points : NULL, 1));
   bench_must(ep_descent_step(d, 1));
@@ -74,12 +74,15 @@ void bench_dynamics(const char *peers) {
   static const struct {
     int layers;
     ptrdiff_t width;
-    const char *constraint, *retraction;
+    ep_constraint constraint;
+    ep_retraction retraction;
     bool points;
   } cases[] = {
-      {2, 1000, "grassmann", "qr", true},     {2, 1000, "grassmann", "qr", false},
-      {2, 1000, "orthogonal", "polar", true}, {2, 2000, "grassmann", "qr", true},
-      {3, 1000, "grassmann", "qr", true},
+      {2, 1000, EP_CONSTRAINT_GRASSMANN, EP_RETRACT_QR, true},
+      {2, 1000, EP_CONSTRAINT_GRASSMANN, EP_RETRACT_QR, false},
+      {2, 1000, EP_CONSTRAINT_ORTHOGONAL, EP_RETRACT_POLAR, true},
+      {2, 2000, EP_CONSTRAINT_GRASSMANN, EP_RETRACT_QR, true},
+      {3, 1000, EP_CONSTRAINT_GRASSMANN, EP_RETRACT_QR, true},
   };
   problem p = {0};
   (void)peers;
@@ -94,8 +97,8 @@ void bench_dynamics(const char *peers) {
     const double step = time_descent(&p, cases[i].layers, cases[i].width, cases[i].constraint,
                                      cases[i].retraction, cases[i].points);
     printf("%8d %8td %-12s %-8s %-8s %10.1f %10.0f\n", cases[i].layers, cases[i].width,
-           cases[i].constraint, cases[i].retraction, cases[i].points ? "points" : "C", 1e3 * step,
-           step / equation);
+           ep_constraint_name(cases[i].constraint), ep_retraction_name(cases[i].retraction),
+           cases[i].points ? "points" : "C", 1e3 * step, step / equation);
   }
   printf("\n");
   ep_linear_free(&p.basis);

@@ -273,7 +273,7 @@ static void bench_frozen(void) {
   s.fit.epochs = 25;
   const double gd = (fit_seconds(&s, &p) - few) / 20 * 500;
   strcpy(s.fit.method, "kernel");
-  strcpy(s.fit.kernel, "analytic");
+  s.fit.kernel = EP_KERNEL_ANALYTIC;
   s.fit.epochs = 500;
   const double kernel = fit_seconds(&s, &p);
   printf(

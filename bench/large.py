@@ -1,7 +1,9 @@
 #!/usr/bin/python3
 """More data than memory on one machine: digits, moved and with noise, as 1,000,000 images in a file, with --memory 1G.
 
-    bench/large.py build/release/eigenpair [--points 1e6] [--folder DIR] [--only growth|pca,embed,..]     784 bytes a point
+    bench/large.py build/release/eigenpair [--points 1e6] [--folder DIR] [--only growth|pca,embed,..] [--floats]
+
+784 bytes a point, or as many floats.
 
 Two tables: `whitened` on a hundredth, a tenth and all of them, whose seconds should grow with the points and whose peak should
 not; and every command that reads such a file. Peaks are the most the process had resident, all included."""
@@ -46,11 +48,11 @@ def digits():
     return np.frombuffer(raw, np.uint8, offset=16).reshape(-1, 28, 28)
 
 
-def write(folder, count):
+def write(folder, count, dtype):
     """Each image: one of the digits, moved by up to 3 pixels, with noise of 8 grey levels where it is not blank. Its label: how
     far down it is, in tenths of the points. 200 of them are queries."""
     source, rng = digits(), np.random.default_rng(0)
-    out = np.lib.format.open_memmap(f"{folder}/x.npy", "w+", np.uint8, (count, 28, 28))
+    out = np.lib.format.open_memmap(f"{folder}/x.npy", "w+", dtype, (count, 28, 28))
     place = np.zeros(count)
     for first in range(0, count, 10000):
         n = min(10000, count - first)
@@ -59,6 +61,8 @@ def write(folder, count):
         for k, (dy, dx) in enumerate(rng.integers(-3, 4, (n, 2))):
             out[first + k] = np.roll(x[k], (dy, dx), (0, 1))
         block = out[first:first + n].astype(float)
+        if dtype == np.float32:
+            out[first:first + n] /= 255
         place[first:first + n] = block.sum(1) @ np.arange(28) / block.sum((1, 2))
     out.flush()
     y = np.searchsorted(np.quantile(place, np.arange(1, 10) / 10), place)
@@ -82,7 +86,7 @@ def growth(folder, most):
     print("| points | seconds | of processors | us of them a point | peak GiB, accounted | peak GiB, resident |")
     print("|---|---|---|---|---|---|")
     for n in (most // 100, most // 10, most):
-        np.lib.format.open_memmap(f"{folder}/part.npy", "w+", np.uint8, (n, 28, 28))[:] = np.load(f"{folder}/x.npy", "r")[:n]
+        np.lib.format.open_memmap(f"{folder}/part.npy", "w+", DTYPE, (n, 28, 28))[:] = np.load(f"{folder}/x.npy", "r")[:n]
         _, busy, peak = run(folder, ["part.npy" if a == "x.npy" else a for a in COMMANDS["whitened"]])
         r = json.load(open(f"{folder}/out.json"))
         print(f"| {n:,} | {r['seconds']:.2f} | {busy:.2f} | {1e6 * busy / n:.1f} | {r['peak_memory'] / 2**30:.3f} | "
@@ -98,7 +102,7 @@ def commands(folder, names):
 
 def main(folder, a):
     if not os.path.exists(f"{folder}/x.npy"):
-        write(folder, int(a.points))
+        write(folder, int(a.points), DTYPE)
     if not a.only or a.only == "growth":
         growth(folder, int(a.points))
     if a.only != "growth":
@@ -110,7 +114,9 @@ parser.add_argument("program")
 parser.add_argument("--points", type=float, default=1e6)
 parser.add_argument("--folder", help="keeps its files, and uses those that are there")
 parser.add_argument("--only", default="")
+parser.add_argument("--floats", action="store_true", help="a file of float32 in the place of bytes")
 given = parser.parse_args()
+DTYPE = np.float32 if given.floats else np.uint8
 PROGRAM = str(pathlib.Path(given.program).resolve())
 if given.folder:
     main(given.folder, given)

@@ -90,7 +90,7 @@ def neural_tangents_ntk(s):
     jax, nt = tangents()
     theta = [jax.numpy.asarray(w) for w in weights(s)]
     X = jax.numpy.asarray(points(s))
-    phi = {"relu": jax.nn.relu, "tanh": jax.numpy.tanh}[s["activation"]]
+    phi = {"relu": jax.nn.relu, "tanh": jax.numpy.tanh, "erf": jax.scipy.special.erf}[s["activation"]]
 
     def f(parameters, x):
         *V, W = parameters
@@ -100,8 +100,10 @@ def neural_tangents_ntk(s):
         return h @ W / math.sqrt(len(W))
 
     axes = () if s["layout"] == "full" else (-1,)
-    kernel = jax.jit(nt.empirical_ntk_fn(f, vmap_axes=0, trace_axes=axes, implementation=s["implementation"]))
-    return lambda: kernel(X, None, theta).block_until_ready(), np.asarray, None
+    kernel = nt.empirical_ntk_fn(f, vmap_axes=0, trace_axes=axes, implementation=s["implementation"])
+    batch = s.get("batch")  # blocks of so many points a side, as its users do where one block does not fit
+    kernel = nt.batch(kernel, batch_size=batch, device_count=0) if batch else jax.jit(kernel)
+    return lambda: np.asarray(kernel(X, None, theta)), np.asarray, None
 
 
 # ---- kernels of infinite width
@@ -115,12 +117,13 @@ def eigenpair_analytic(s):
 
 def neural_tangents_analytic(s):
     jax, nt = tangents()
+    jax.config.update("jax_enable_x64", s.get("x64", False))
     stax = nt.stax
     phi = {"relu": stax.Relu, "erf": stax.Erf, "gelu": stax.Gelu,
            "tanh": lambda: stax.ElementwiseNumerical(jax.numpy.tanh, deg=25)}[s["activation"]]
     layers = [part for _ in range(s["depth"]) for part in (stax.Dense(1), phi())]
     kernel = jax.jit(stax.serial(*layers, stax.Dense(1))[2], static_argnums=2)
-    X = jax.numpy.asarray(points(s))
+    X = jax.numpy.asarray(points(s).astype(np.float64 if s.get("x64") else np.float32))
     return lambda: kernel(X, None, s["kind"]).block_until_ready(), np.asarray, None
 
 
@@ -156,7 +159,8 @@ def eigenpair_embed(s):
 
 def sklearn_kernelpca(s):
     from sklearn.decomposition import KernelPCA
-    return embedding(lambda X: KernelPCA(s["outputs"], kernel="rbf", gamma=0.03).fit(X), s)
+    return embedding(lambda X: KernelPCA(s["outputs"], kernel="rbf", gamma=0.03, eigen_solver=s["solver"],
+                                         random_state=0).fit(X), s)
 
 
 def sklearn_nystroem(s):

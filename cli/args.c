@@ -115,7 +115,8 @@ static const char *alias(const ep_option *row, const char *value) {
       {"method", "training", "gd"},         {"method", "sgd", "gd"},
       {"method", "ntk", "kernel"},          {"method", "nngp", "infinite"},
       {"activation", "identity", "linear"}, {"activation", "logistic", "sigmoid"}};
-  const char *own = row->kind == EP_OPT_NAME ? among(row->names, value) : NULL;
+  const char *own =
+      row->kind == EP_OPT_CHOICE || row->kind == EP_OPT_NAME ? among(row->names, value) : NULL;
   if (own) return own;
   for (size_t i = 0; i < sizeof known / sizeof *known; i++)
     if (strcmp(row->name, known[i][0]) == 0 && strcasecmp(value, known[i][1]) == 0)

@@ -1,5 +1,6 @@
 /* fit without --method: what stands on the command line, for the library to choose by. */
 #include "commands.h"
+#include "method/methods.h"
 
 #include <string.h>
 
@@ -56,20 +57,20 @@ ep_status note_ignored(ep_fit_info *info, const ep_setup *s, int argc, char **ar
   static const char *const loss[] = {"loss", NULL}, *const width[] = {"width", "init", NULL};
   static const char *const forms[] = {"ridge",  "power",    "landmarks", "path",
                                       "solver", "features", NULL};
-  const char *m = s->fit.method;
-  const bool whitened = strcmp(m, "whitened") == 0;
-  if (!ep_method_is_closed(m)) return ignored(info, forms, m, "trains", argc, argv);
+  const ep_method_row *row = ep_method_find(s->fit.method);
+  const char *m = row->name;
+  if (!row->closed) return ignored(info, forms, m, "trains", argc, argv);
   EP_TRY(ignored(info, epochs, m, "does not train", argc, argv));
-  if (whitened) EP_TRY(ignored(info, loss, m, "has one of its own", argc, argv));
-  if (strcmp(m, "infinite") == 0) EP_TRY(ignored(info, width, m, "has no width", argc, argv));
+  if (row->own_loss) EP_TRY(ignored(info, loss, m, "has one of its own", argc, argv));
+  if (row->no_width) EP_TRY(ignored(info, width, m, "has no width", argc, argv));
   return EP_OK;
 }
 
 /* a loss that rose, or did not move, is said */
 ep_status note_loss(ep_fit_info *info, const ep_setup *s) {
   const double size = info->start < 0 ? -info->start : info->start;
-  const bool descends = !ep_method_is_closed(s->fit.method) && info->epochs > 0 &&
-                        strcmp(s->fit.method, "alpha") != 0 && strcmp(s->fit.method, "linear") != 0;
+  const ep_method_row *row = ep_method_find(s->fit.method);
+  const bool descends = !row->closed && !row->own_loss && info->epochs > 0;
   if (!descends || info->outcome == EP_DIVERGED) return EP_OK;
   if (info->loss > info->start + 1e-6 * size)
     return ep_fit_note(info, "the loss rose from %.6g to %.6g: lower --rate (now %g)", info->start,

@@ -194,7 +194,7 @@ static ep_status write_set(const setup_data *s, const ep_dataset *set) {
   const char *out = s->files.out, *labels = s->files.labels_out;
   const ptrdiff_t n = set->X.rows;
   EP_CHECK(!*labels || set->labels, EP_ERR_INPUT, "%s has no labels", s->data.data);
-  if (strcmp(s->data.scale, "unit") == 0) ep_scale_to_unit(&set->X);
+  if (s->data.scale == EP_SCALE_UNIT) ep_scale_to_unit(&set->X);
   EP_TRY(is_idx(out) ? write_idx(out, set) : ep_npy_write(out, &set->X));
   if (*labels)
     EP_TRY(is_idx(labels) ? write_idx_labels(labels, set->labels, n)

@@ -181,7 +181,7 @@ static ep_status embed_new(const setup_dynamics *s, const ep_dynamics *d, bool u
   config.samples = 0;
   snprintf(config.data, sizeof config.data, "%s", s->files.embed);
   EP_TRY(ep_dataset_load(NULL, &set, &config, &s->run));
-  const bool of_fit = strcmp(config.scale, "auto") == 0 && !s->files.matrix[0];
+  const bool of_fit = config.scale == EP_SCALE_AUTO && !s->files.matrix[0];
   if (of_fit ? unit : ep_dataset_is_unit(&set, &config)) ep_scale_to_unit(&set.X);
   const ep_mat q = ep_dynamics_at(d, d->rows - 1);
   const ep_linear basis = ep_dynamics_basis(d);
@@ -294,7 +294,7 @@ static json_t *front_json(const setup_dynamics *s, const ep_dynamics *d) {
   (void)settled(words, d);
   json_t *front = headline_json(words);
   if (!s->dynamics.compare) return front;
-  const char *answer = followed(words, d, s->descent.constraint);
+  const char *answer = followed(words, d, ep_constraint_name(s->descent.constraint));
   json_object_set_new(
       front, "verdict",
       json_pack("[{s:s,s:s,s:s}]", "question", "Does the descent follow the equation?", "answer",

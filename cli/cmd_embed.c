@@ -87,14 +87,14 @@ static ep_status open_points(embedding *e, const setup_embed *s) {
   static ep_data_config data;
   const json_t *table = json_object_get(ep_model_config(e->model), "table");
   data = s->data; /* a model without a table learnt nothing of its columns: they stay as they are */
-  if (!table && ep_model_config(e->model) && strcmp(data.scale, "auto") == 0)
-    strcpy(data.scale, "raw");
+  if (!table && ep_model_config(e->model) && data.scale == EP_SCALE_AUTO) data.scale = EP_SCALE_RAW;
   const char *missing = json_string_value(json_object_get(table, "missing"));
-  if (missing && !s->own_missing) snprintf(data.missing, sizeof data.missing, "%s", missing);
+  if (missing && !s->own_missing)
+    EP_TRY(ep_options_set(ep_options_find(ep_data_options, "missing"), &data, missing));
   EP_CHECK(!table || (!data.columns[0] && !data.drop[0]), EP_ERR_ARG,
            "--columns and --drop are those of the model");
   EP_TRY(ep_rows_open(&e->rows, &e->labels, &data, &s->run, table));
-  const bool given = strcmp(s->data.scale, "auto") != 0 || !ep_model_config(e->model);
+  const bool given = s->data.scale != EP_SCALE_AUTO || !ep_model_config(e->model);
   e->unit = given ? ep_scale_is_unit(&s->data, ep_rows_shape(e->rows)) : ep_model_is_unit(e->model);
   const ptrdiff_t d = ep_rows_length(e->rows);
   EP_CHECK(d == ep_model_inputs(e->model), EP_ERR_SHAPE,

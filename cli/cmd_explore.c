@@ -6,6 +6,7 @@
 #include "study/explore.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -153,29 +154,38 @@ static double category(const ep_mat *X, ptrdiff_t i, ptrdiff_t first, ptrdiff_t 
   return (double)count;
 }
 
-/* A table has its columns as they were in the file: numbers before they were scaled, texts as classes. */
-static ep_status table_columns(ep_explore_input *in, const ep_mat *X, const json_t *plan) {
+/* A table has its columns as they were in the file: numbers before they were scaled (NaN where there was none), texts as
+ * classes. */
+static ep_status table_columns(ep_explore_input *in, const ep_mat *X, const json_t *plan,
+                               const bool *holes) {
   const json_t *list = json_object_get(plan, "columns"), *column;
   const char *scale = json_string_value(json_object_get(plan, "scale"));
   const bool scaled = scale && strcmp(scale, "standard") == 0;
+  const size_t width = json_array_size(list);
   size_t k;
   ptrdiff_t at = 0;
-  EP_TRY(ep_mat_new(&in->columns, EP_DOUBLE, X->rows, (ptrdiff_t)json_array_size(list)));
+  EP_TRY(ep_mat_new(&in->columns, EP_DOUBLE, X->rows, (ptrdiff_t)width));
   json_array_foreach(list, k, column) {
     const char *name = json_string_value(json_object_get(column, "name"));
     json_t *names = json_deep_copy(json_object_get(column, "categories"));
     const ptrdiff_t count = names ? (ptrdiff_t)json_array_size(names) : 1;
+    const char *kind = json_string_value(json_object_get(column, "kind"));
+    const bool date = kind && strcmp(kind, "date") == 0;
     const double mean = json_number_value(json_object_get(column, "mean")),
                  deviation = json_number_value(json_object_get(column, "deviation"));
     bool missing = false;
     for (ptrdiff_t i = 0; i < X->rows; i++) {
       const double x = names ? category(X, i, at, count) : ep_get(X, i, at);
       missing |= names && x == (double)count;
-      *ep_d(&in->columns, i, (ptrdiff_t)k) = !names && scaled ? mean + deviation * x : x;
+      const bool hole = holes && holes[(size_t)i * width + k];
+      *ep_d(&in->columns, i, (ptrdiff_t)k) = names    ? x
+                                             : hole   ? (double)NAN
+                                             : scaled ? mean + deviation * x
+                                                      : x;
     }
     if (missing) json_array_append_new(names, json_string("missing"));
     EP_CHECK(json_array_append_new(in->titles, json_string(name ? name : "")) == 0 &&
-                 json_array_append_new(in->names, names ? names : json_null()) == 0,
+                 json_array_append_new(in->names, names ? names : json_boolean(date)) == 0,
              EP_ERR_NOMEM, "no memory for the names of columns");
     at += count;
   }
@@ -188,9 +198,9 @@ static ep_status colour_columns(ep_explore_input *in, const char *path, const ep
   ep_table table = {0};
   bool is_table;
   ep_options_default(ep_data_options, &config);
-  snprintf(config.scale, sizeof config.scale, "raw");
+  config.scale = EP_SCALE_RAW;
   EP_TRY(ep_table_read(&table, &is_table, path, &config, EP_DOUBLE, NULL));
-  const ep_status st = is_table ? table_columns(in, &table.X, table.plan)
+  const ep_status st = is_table ? table_columns(in, &table.X, table.plan, table.missing)
                                 : read_embedding(&in->columns, path, false, run);
   if (is_table) ep_table_free(&table);
   return st;
@@ -208,7 +218,7 @@ static ep_status read_columns(ep_explore_input *in, const setup_explore *s, cons
     EP_CHECK(in->columns.rows == in->E.rows, EP_ERR_SHAPE, "%s: %td rows for %td points", path,
              in->columns.rows, in->E.rows);
   } else if (set->X.data && set->shape.height == 0 && width <= MOST_TABLE) {
-    if (columns) return table_columns(in, &set->X, set->table);
+    if (columns) return table_columns(in, &set->X, set->table, set->missing);
     EP_TRY(ep_mat_new(&in->columns, set->X.prec, set->X.rows, set->X.cols));
     ep_mat_copy(&in->columns, &set->X);
   } else return EP_OK;
@@ -281,7 +291,7 @@ static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, i
     EP_TRY(
         read_labels(labels, classes, s->data.labels, &s->data, &in->E, s->look.embedding, &s->run));
   in->labels = *labels ? *labels : set->labels;
-  in->classes = *labels ? *classes : json_object_get(set->table, "classes");
+  in->classes = *labels ? *classes : set->classes;
   EP_TRY(read_text(in, s->look.text));
   EP_TRY(read_columns(in, s, set));
   EP_TRY(ep_explore(&page, &result, in, &s->explore, &s->run));

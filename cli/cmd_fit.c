@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "method/methods.h"
 
 #include <math.h>
 #include <string.h>
@@ -125,7 +126,7 @@ static void print_spectrum(const json_t *numbers) {
 }
 
 static void print_descent(const ep_setup *s, const ep_fit_info *info, const char *similarity) {
-  if (strcmp(s->fit.method, "alpha") == 0)
+  if (ep_method_find(s->fit.method)->weights)
     printf("training %s, %s weights, rate %g\n", s->fit.method, s->fit.weights, s->fit.rate);
   else
     printf("training %s, %s similarity, %s loss, rate %g\n", s->fit.method, similarity,
@@ -144,7 +145,7 @@ static void print_closed(const ep_setup *s, const ep_fit_info *info) {
 static void print_map(const ep_setup *s, const ep_model *m) {
   char text[EP_DESCRIPTION];
   ep_model_describe(text, m);
-  printf("%s, %s precision\n", text, s->run.precision);
+  printf("%s, %s precision\n", text, ep_precision_name(s->run.precision));
 }
 
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
@@ -226,8 +227,7 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
   /* ranks read what they need of points that are not laid out on each of them */
-  const bool sums = ep_comm_size() > 1 && (strcmp(setup->fit.method, "pca") == 0 ||
-                                           strcmp(setup->fit.method, "whitened") == 0);
+  const bool sums = ep_comm_size() > 1 && ep_method_find(setup->fit.method)->map;
   EP_TRY(ep_points_load_shard(NULL, points, &setup->data, &setup->pair,
                               pairs_for(&objective, setup->fit.method), &setup->run,
                               (ep_shard){sums, sums}));

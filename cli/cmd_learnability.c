@@ -72,8 +72,7 @@ static ep_status matrix_domain(learn_work *w, const setup_learn *s) {
 }
 
 static ep_status domain_kernel(ep_domain_kernel *k, const setup_learn *s, ptrdiff_t D) {
-  *k = (ep_domain_kernel){.kind = strcmp(s->learn.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK,
-                          .radius = 1};
+  *k = (ep_domain_kernel){.kind = s->learn.kernel == LEARN_NNGP ? EP_NNGP : EP_NTK, .radius = 1};
   k->network = (ep_analytic){.depth = (int)s->learn.depth, .config = s->analytic};
   k->network.input_scale = s->learn.input_scale ? 1 / sqrt((double)D) : 1;
   return ep_activation_parse(&k->network.phi, s->learn.activation);
@@ -97,8 +96,7 @@ static bool is_whole(ep_domain_kind *kind, long *size, const setup_learn *s) {
 static ep_status whole_domain(learn_work *w, const setup_learn *s, ep_domain_kind kind, long size) {
   ep_domain_kernel k;
   EP_TRY(domain_kernel(&k, s, kind == EP_CIRCLE ? 2 : size));
-  if (kind == EP_CUBE && strcmp(s->data.scale, "raw") == 0 && size > 0)
-    k.radius = sqrt((double)size);
+  if (kind == EP_CUBE && s->data.scale == EP_SCALE_RAW && size > 0) k.radius = sqrt((double)size);
   const double bytes =
       kind == EP_CIRCLE ? 100 * (double)size : 0; /* a row of the kernel, its transform */
   EP_CHECK(bytes < ep_run_memory(&s->run), EP_ERR_ARG, "--memory is too small for %s (%.0f MiB)",
@@ -126,7 +124,7 @@ static ep_status kernel_of_points(learn_work *w, const setup_learn *s, const ep_
   EP_TRY(domain_kernel(&k, s, set->X.cols));
   for (int i = 0; ep_domain_name(i); i++)
     if (strncmp(s->data.data, ep_domain_name(i), strlen(ep_domain_name(i))) == 0) kind = i;
-  const bool raw = strcmp(s->data.scale, "raw") == 0;
+  const bool raw = s->data.scale == EP_SCALE_RAW;
   if (ep_dataset_is_unit(set, &s->data) || (kind != EP_SAMPLE && !raw)) ep_scale_to_unit(&set->X);
   EP_TRY(ep_mat_new(&K, EP_DOUBLE, set->X.rows, set->X.rows));
   const ep_status st = ep_analytic_kernel(NULL, &K, &k.network, k.kind, &set->X, NULL);
@@ -142,7 +140,7 @@ static ep_status data_domain(learn_work *w, const setup_learn *s) {
   if (is_whole(&kind, &size, s)) return whole_domain(w, s, kind, size);
   ep_run_config run = s->run;
   ep_dataset set;
-  snprintf(run.precision, sizeof run.precision, "double");
+  run.precision = EP_DOUBLE;
   EP_TRY(ep_dataset_load(NULL, &set, &s->data, &run));
   ep_status st = kernel_of_points(w, s, &set);
   if (!st && set.labels && !s->learn.target[0]) st = label_target(w, set.labels, set.X.rows);

@@ -8,7 +8,7 @@
   X(S, TEXT, query, "", 0, 0, NULL,                                                               \
     "whose neighbours to find; without it those of every point among the others")                 \
   X(S, INT, k, "10", 1, 1e6, NULL, "neighbours of each; also -k")                                 \
-  X(S, NAME, metric, "cosine", 0, 0, ep_metric_name, "cosine: 1 - cos; euclidean: |x - y|")       \
+  X(S, CHOICE, metric, "cosine", 0, 0, ep_metric_name, "cosine: 1 - cos; euclidean: |x - y|")     \
   X(S, TEXT, out, "neighbours.npy", 0, 0, NULL, "their rows (queries, k), counted from 0: '<i8'") \
   X(S, TEXT, distances, "", 0, 0, NULL, "also write their distances (queries, k)")
 typedef struct {
@@ -58,14 +58,14 @@ static ep_status tell(const setup_neighbours *s, const ep_mat *Q, const ep_mat *
     return print_json(json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:s,s:f,s:f,s:s,s:o}", "neighbours",
                                 c->out, "distances", c->distances, "queries", (json_int_t)Q->rows,
                                 "points", (json_int_t)E->rows, "dimensions", (json_int_t)E->cols,
-                                "k", (json_int_t)c->k, "metric", c->metric, "seconds", seconds,
-                                "peak_memory", (double)ep_memory_peak(), "version", ep_version(),
-                                "machine", machine_json()));
+                                "k", (json_int_t)c->k, "metric", ep_metric_name(c->metric),
+                                "seconds", seconds, "peak_memory", (double)ep_memory_peak(),
+                                "version", ep_version(), "machine", machine_json()));
   printf("%ld nearest of ", c->k);
   print_count(stdout, (double)E->rows);
   printf(" points for each of ");
   print_count(stdout, (double)Q->rows);
-  printf(" (%s, %.2g s): %s\n", c->metric, seconds, c->out);
+  printf(" (%s, %.2g s): %s\n", ep_metric_name(c->metric), seconds, c->out);
   return EP_OK;
 }
 
@@ -73,7 +73,7 @@ static ep_status find(const setup_neighbours *s, ep_work *work, const ep_mat *Q,
   const neighbours_config *c = &s->config;
   const ep_mat *queries = Q->data ? Q : E;
   const double start = now();
-  const ep_metric metric = strcmp(c->metric, "cosine") == 0 ? EP_COSINE : EP_EUCLIDEAN;
+  const ep_metric metric = (ep_metric)c->metric;
   ptrdiff_t *who;
   ep_mat D = {0};
   EP_TRY(ep_work_get(work, &who, queries->rows * c->k, sizeof *who));

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+enum { EMPIRICAL, ANALYTIC, NNGP };
 static const char *kernel_name(int i) {
   static const char *const names[] = {"empirical", "analytic", "nngp", NULL};
   return names[i];
@@ -16,14 +17,14 @@ static const char *from_name(int i) {
 }
 
 #define NTK_OPTIONS(X, S)                                                                     \
-  X(S, NAME, kernel, "empirical", 0, 0, kernel_name,                                          \
+  X(S, CHOICE, kernel, "empirical", 0, 0, kernel_name,                                        \
     "of a finite network, or at infinite width: tangent kernel, Gaussian process")            \
-  X(S, NAME, layout, "full", 0, 0, ep_layout_name,                                            \
+  X(S, CHOICE, layout, "full", 0, 0, ep_layout_name,                                          \
     "empirical: (n, n2, Z, Z), (n, n2, Z), or their mean (n, n2)")                            \
   X(S, TEXT, data2, "", 0, 0, NULL, "second set of points, like --data (default: the first)") \
   X(S, TEXT, drift, "", 0, 0, NULL,                                                           \
     "how far the kernels of models are from that of the first: --drift A.npz B.npz ..")       \
-  X(S, NAME, from, "auto", 0, 0, from_name,                                                   \
+  X(S, CHOICE, from, "auto", 0, 0, from_name,                                                 \
     "what --init holds; torch: a state dict, and nothing else will do")                       \
   X(S, FLAG, explain, NULL, 0, 0, NULL, "say how it is computed, and why")                    \
   X(S, TEXT, out, "kernel.npy", 0, 0, NULL, "the kernel")
@@ -146,7 +147,7 @@ static ep_status read_points(ntk_points *p, const setup_ntk *s, const char *name
   const ptrdiff_t cols = ep_rows_length(p->rows);
   p->X = (ep_mat){
       .prec = ep_run_precision(&s->run), .rows = ep_rows_count(p->rows), .cols = cols, .ld = cols};
-  const bool of_model = strcmp(config.scale, "auto") == 0 && model && ep_model_config(model);
+  const bool of_model = config.scale == EP_SCALE_AUTO && model && ep_model_config(model);
   p->unit = of_model ? ep_model_is_unit(model) : ep_scale_is_unit(&config, ep_rows_shape(p->rows));
   const double bytes = (double)p->X.rows * (double)cols * (double)ep_sizeof(p->X.prec);
   return bytes < 0.4 * ep_run_memory_left(&s->run) ? hold(p) : EP_OK;
@@ -257,7 +258,7 @@ static ep_status empirical(ntk_work *w, const setup_ntk *s, int ndim, const ptrd
 
 /* depth, activation and scale from --init where it is given, from the flags otherwise */
 static ep_status read_analytic(ntk_work *w, const setup_ntk *s) {
-  w->kind = strcmp(s->ntk.kernel, "nngp") == 0 ? EP_NNGP : EP_NTK;
+  w->kind = s->ntk.kernel == NNGP ? EP_NNGP : EP_NTK;
   if (w->of.net) EP_TRY(ep_analytic_of(&w->a, &w->of.net->shape, w->kind));
   else EP_TRY(ep_analytic_from(&w->a, &s->net, &s->analytic, w->x.X.cols, w->kind));
   if (s->ntk.explain)
@@ -352,19 +353,21 @@ static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
   json_t *list = json_array();
   for (int i = 0; i < ndim; i++) json_array_append_new(list, json_integer(shape[i]));
   if (s->cli.json)
-    return print_json(json_pack("{s:s,s:s,s:o,s:f,s:s,s:o}", "kernel", s->ntk.kernel, "out",
-                                s->ntk.out, "shape", list, "peak_memory", (double)ep_memory_peak(),
-                                "version", ep_version(), "machine", machine_json()));
+    return print_json(json_pack("{s:s,s:s,s:o,s:f,s:s,s:o}", "kernel", kernel_name(s->ntk.kernel),
+                                "out", s->ntk.out, "shape", list, "peak_memory",
+                                (double)ep_memory_peak(), "version", ep_version(), "machine",
+                                machine_json()));
   json_decref(list);
-  printf("%s kernel (", s->ntk.kernel);
+  printf("%s kernel (", kernel_name(s->ntk.kernel));
   for (int i = 0; i < ndim; i++) printf("%s%td", i ? ", " : "", shape[i]);
   printf("): %s\n", s->ntk.out);
   return EP_OK;
 }
 
 static ep_status kernel(ntk_work *w, const setup_ntk *s) {
-  const bool finite = strcmp(s->ntk.kernel, "empirical") == 0;
-  int ndim = 2, layout = 0;
+  const bool finite = s->ntk.kernel == EMPIRICAL;
+  int ndim = 2;
+  const ep_layout layout = (ep_layout)s->ntk.layout;
   if (s->net.init[0]) EP_TRY(read_network(&w->of, s, s->net.init));
   EP_TRY(read_points(&w->x, s, s->data.data, w->of.model));
   EP_CHECK(!s->net.init[0] || w->of.net->shape.inputs == w->x.X.cols, EP_ERR_SHAPE,
@@ -377,17 +380,15 @@ static ep_status kernel(ntk_work *w, const setup_ntk *s) {
   if (finite && !s->net.init[0]) EP_TRY(draw_network(&w->of, s, w->x.X.cols));
   const ptrdiff_t z = finite ? w->of.net->shape.outputs : 0;
   const ptrdiff_t shape[4] = {w->x.X.rows, s->ntk.data2[0] ? w->y.X.rows : w->x.X.rows, z, z};
-  EP_TRY(ep_options_name(&layout, NULL, "layout", s->ntk.layout, ep_layout_name));
   if (finite) ndim = layout == EP_FULL ? 4 : layout == EP_DIAGONAL ? 3 : 2;
   if (!finite) EP_TRY(read_analytic(w, s));
   if (w->x.rows || w->y.rows || ep_comm_size() > 1) {
-    tiling t = {.entries = finite ? ep_layout_entries((ep_layout)layout, z) : 1,
-                .finite = finite,
-                .layout = (ep_layout)layout};
+    tiling t = {
+        .entries = finite ? ep_layout_entries(layout, z) : 1, .finite = finite, .layout = layout};
     EP_TRY(in_tiles(w, s, ndim, shape, &t));
     return report(s, ndim, shape);
   }
-  EP_TRY(finite ? empirical(w, s, ndim, shape, (ep_layout)layout) : analytic(w, s, shape));
+  EP_TRY(finite ? empirical(w, s, ndim, shape, layout) : analytic(w, s, shape));
   EP_TRY(check_finite(w));
   EP_TRY(store(w, s, ndim, shape));
   return report(s, ndim, shape);

@@ -89,7 +89,7 @@ static void print_head(const setup_optima *s, const ep_layer *layer) {
   print_count(stdout, (double)layer->X.rows);
   printf(" points of dimension %td%s\n", layer->X.cols, layer->X2.data ? ", two views each" : "");
   printf("layer    %s, %s weights, %s search\n", s->optima.activation, s->optima.weights,
-         s->optima.search);
+         ep_search_name(s->optima.search));
 }
 
 static void print_optima(const setup_optima *s, const ep_layer *layer, const ep_optima *o) {

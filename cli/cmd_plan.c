@@ -12,7 +12,7 @@ static const char *plan_method(int i) {
 }
 
 #define PLAN_OPTIONS(X, S)                                                                    \
-  X(S, NAME, method, "whitened", 0, 0, plan_method, "what is planned")                        \
+  X(S, CHOICE, method, "whitened", 0, 0, plan_method, "what is planned")                      \
   X(S, REAL, points, "1e6", 1, 1e15, NULL, "points (anchors), such as 1e8")                   \
   X(S, INT, views, "2", 1, 1000, NULL, "views of a point, itself among them")                 \
   X(S, INT, dimension, "784", 1, 1e7, NULL, "numbers a point; --image says it for images")    \
@@ -107,7 +107,7 @@ static json_t *plan_json(const ep_scale_case *c, const ep_scale_rates *r, const 
 }
 
 static void print_plan(const ep_scale_case *c, const ep_scale_rates *r, const ep_scale_cost *x) {
-  printf("plan      %s of ", c->method);
+  printf("plan      %s of ", plan_method(c->method));
   print_count(stdout, c->points);
   printf(
       " points in %.0f views, %.0f features of %.3g Mflop, on %.0f node%s of %.0f ranks of %.0f "
@@ -120,7 +120,8 @@ static void print_plan(const ep_scale_case *c, const ep_scale_rates *r, const ep
       r->product / 1e9, r->solve / 1e9, r->features / 1e9, r->network / 1e9);
   print_time("views", x->views, "read and augment");
   if (x->map > 0) print_time("features", x->map, "");
-  print_time("sums", x->sums, strcmp(c->method, "gd") ? "" : "passes forward and back, all epochs");
+  print_time("sums", x->sums,
+             c->method != EP_SCALE_GD ? "" : "passes forward and back, all epochs");
   print_time("solve", x->solve,
              x->spread ? "spread over the ranks (ScaLAPACK): whole it does not fit a node"
                        : "the same on every rank");
@@ -134,8 +135,8 @@ static ep_status plan(setup_plan *s) {
   const plan_config *p = &s->plan;
   ep_image_shape shape = {0};
   ep_scale_rates rates = {.view = p->view_cost, .network = p->network};
-  const bool gd = strcmp(p->method, "gd") == 0;
-  ep_scale_case c = {.method = p->method,
+  const bool gd = p->method == EP_SCALE_GD;
+  ep_scale_case c = {.method = (ep_scale_method)p->method,
                      .points = p->points,
                      .views = (double)p->views,
                      .epochs = (double)p->epochs,
@@ -152,7 +153,8 @@ static ep_status plan(setup_plan *s) {
     inputs = n >= 2 && a > 0 && b > 0 && d > 0 ? (ptrdiff_t)a * b * d : 0;
     EP_TRY(ep_image_shape_parse(&shape, p->image, inputs));
   }
-  snprintf(s->setup.fit.method, sizeof s->setup.fit.method, "%s", gd ? "whitened" : p->method);
+  snprintf(s->setup.fit.method, sizeof s->setup.fit.method, "%s",
+           plan_method(gd ? EP_SCALE_WHITENED : p->method));
   s->setup.run.memory = 0;
   EP_TRY(ep_scale_map(&c, &rates, &s->setup, inputs, shape));
   const ep_scale_cost cost = ep_scale_estimate(&c, &rates);

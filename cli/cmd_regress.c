@@ -4,16 +4,17 @@
 #include <string.h>
 #include <time.h>
 
+enum { ANALYTIC, NNGP, EMPIRICAL };
 static const char *kernel_name(int i) {
   static const char *const names[] = {"analytic", "nngp", "empirical", NULL};
   return names[i];
 }
 
 #define REGRESS_OPTIONS(X, S)                                                                    \
-  X(S, NAME, method, "ridge", 0, 0, ep_regress_method_name,                                      \
+  X(S, CHOICE, method, "ridge", 0, 0, ep_regress_method_name,                                    \
     "ridge: kernel regression, mean of a Gaussian process; flow: gradient flow until --time; "   \
     "descent: train a network")                                                                  \
-  X(S, NAME, kernel, "analytic", 0, 0, kernel_name,                                              \
+  X(S, CHOICE, kernel, "analytic", 0, 0, kernel_name,                                            \
     "tangent kernel or Gaussian process of an infinitely wide network; empirical: of a network") \
   X(S, TEXT, targets, "", 0, 0, NULL,                                                            \
     "what is learnt, a row a training point (default: labels, a column each)")                   \
@@ -118,9 +119,9 @@ void help_regress(FILE *to) {
 
 static ep_status check_flags(const setup *s, int argc, char **argv) {
   const regress_config *r = &s->regress;
-  const bool given = r->kernel_matrix[0], ridge = strcmp(r->method, "ridge") == 0;
-  const bool flow = strcmp(r->method, "flow") == 0, descent = strcmp(r->method, "descent") == 0;
-  const bool net = descent || strcmp(r->kernel, "empirical") == 0;
+  const bool given = r->kernel_matrix[0], ridge = r->method == EP_REGRESS_RIDGE;
+  const bool flow = r->method == EP_REGRESS_FLOW, descent = r->method == EP_REGRESS_DESCENT;
+  const bool net = descent || r->kernel == EMPIRICAL;
   EP_CHECK(given != (s->data.data[0] != '\0'), EP_ERR_ARG,
            given ? "--kernel-matrix and --data: give one of them"
                  : "no points: give --data NAME|FILE, or --kernel-matrix");
@@ -131,7 +132,7 @@ static ep_status check_flags(const setup *s, int argc, char **argv) {
            "--test-kernel and --test-diagonal go with --kernel-matrix");
   EP_CHECK(r->ridge == 0 || r->noise == 0, EP_ERR_ARG, "--ridge and --noise: give one of them");
   EP_CHECK(ridge || (r->ridge == 0 && r->noise == 0), EP_ERR_ARG,
-           "--method %s knows no ridge: use --method ridge", r->method);
+           "--method %s knows no ridge: use --method ridge", ep_regress_method_name(r->method));
   EP_CHECK(flow || r->time == 0, EP_ERR_ARG, "--time goes with --method flow");
   EP_CHECK(descent || (r->rate == 0 && !args_peek(argc, argv, "--epochs")), EP_ERR_ARG,
            "--rate and --epochs go with --method descent");
@@ -148,7 +149,7 @@ static ep_status load(ep_dataset *set, const setup *s, const char *name, const c
                       long samples, bool *unit) {
   ep_data_config config = s->data;
   ep_run_config run = s->run;
-  snprintf(run.precision, sizeof run.precision, "double");
+  run.precision = EP_DOUBLE;
   snprintf(config.data, sizeof config.data, "%s", name);
   snprintf(config.labels, sizeof config.labels, "%s", labels);
   config.samples = samples;
@@ -262,7 +263,7 @@ static ep_status read_kernel(work_of *w, const setup *s, int argc, char **argv) 
   const regress_config *r = &s->regress;
   if (w->kernel.K) return EP_OK;
   const ptrdiff_t D = w->train.X.cols, Z = w->Y.cols;
-  if (strcmp(r->kernel, "empirical") == 0 || strcmp(r->method, "descent") == 0) {
+  if (r->kernel == EMPIRICAL || r->method == EP_REGRESS_DESCENT) {
     ep_net_config config = s->net;
     EP_CHECK(!args_peek(argc, argv, "--outputs") || s->net.outputs == Z, EP_ERR_ARG,
              "--outputs %ld: the targets have %td columns", s->net.outputs, Z);
@@ -272,15 +273,13 @@ static ep_status read_kernel(work_of *w, const setup *s, int argc, char **argv) 
     return EP_OK;
   }
   w->kernel.analytic = &w->analytic;
-  w->kernel.kind = strcmp(r->kernel, "nngp") == 0 ? EP_NNGP : EP_NTK;
+  w->kernel.kind = r->kernel == NNGP ? EP_NNGP : EP_NTK;
   return ep_analytic_from(&w->analytic, &s->net, &s->analytic, D, w->kernel.kind);
 }
 
 static ep_status plan(work_of *w, const setup *s) {
   const regress_config *r = &s->regress;
-  int method = 0;
-  EP_TRY(ep_options_name(&method, NULL, "method", r->method, ep_regress_method_name));
-  w->config = (ep_regress_config){.method = (ep_regress_method)method,
+  w->config = (ep_regress_config){.method = (ep_regress_method)r->method,
                                   .ridge = r->noise > 0 ? r->noise * r->noise : r->ridge,
                                   .time = r->time > 0 ? r->time : INFINITY,
                                   .centred = r->from_zero,
@@ -333,7 +332,7 @@ static ep_status report_json(const work_of *w, const setup *s, const ep_option_g
   return print_json(json_pack(
       "{s:s,s:s,s:s?,s:[I,I],s:I,s:o,s:o,s:o,s:o,s:o,s:o,s:I,s:I,s:o,s:o,s:o,s:o,s:f,s:f,s:o,s:s,s:"
       "o}",
-      "method", s->regress.method, "out", s->regress.out, "variance",
+      "method", ep_regress_method_name(s->regress.method), "out", s->regress.out, "variance",
       s->regress.variance[0] ? s->regress.variance : NULL, "shape", (json_int_t)w->F.rows,
       (json_int_t)w->F.cols, "train", (json_int_t)w->Y.rows, "train_mse", number_json(r->train_mse),
       "leave_one_out_mse", number_json(r->leave_one_out), "mse", number_json(test_error(w)),
@@ -348,7 +347,7 @@ static ep_status report_json(const work_of *w, const setup *s, const ep_option_g
 
 static void print_fit(const work_of *w, const setup *s) {
   const ep_regress_result *r = &w->result;
-  const char *method = s->regress.method;
+  const char *method = ep_regress_method_name(s->regress.method);
   if (w->config.method == EP_REGRESS_RIDGE) {
     printf("ridge    %.4g: training error %.4g", w->config.ridge, r->train_mse);
     if (isfinite(r->leave_one_out)) printf(", leaving one out %.4g", r->leave_one_out);

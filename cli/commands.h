@@ -148,7 +148,7 @@ bool ranks_failed_before(
 void ranks_end(int status); /* a status that is not 0 ends all of them */
 int ranks_handle(void);     /* of all ranks, as Fortran calls it */
 /* scalapack.c: matrices spread over ranks */
-ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, const char *solver);
+ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, bool elpa);
 /* threads and memory a rank, where the options leave them open; refuses more threads than cores */
 ep_status ranks_share_machine(ep_run_config *config);
 

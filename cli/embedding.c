@@ -81,7 +81,7 @@ static ep_status labels_of_set(int **labels, json_t **classes, ptrdiff_t *n, con
   EP_TRY(ep_dataset_load(NULL, &set, &config, run));
   *n = set.X.rows;
   *labels = set.labels;
-  json_t *own = json_object_get(set.table, "classes");
+  json_t *own = set.classes;
   if (own && !*classes) *classes = json_incref(own);
   const ep_status st =
       own && own != *classes ? ep_labels_rename(*labels, *n, *classes, own) : EP_OK;

@@ -2,12 +2,13 @@
 /* eigenpair learnability: what was asked and found (cmd_learnability.c), and how it is said (learnability_report.c). */
 #include "commands.h"
 
+enum { LEARN_ANALYTIC, LEARN_NNGP };
 const char *learn_kernel_name(int i);
 
 #define LEARN_OPTIONS(X, S)                                                                       \
   X(S, TEXT, kernel_matrix, "", 0, 0, NULL,                                                       \
     "a kernel of all points of the domain, .npy, instead of --data")                              \
-  X(S, NAME, kernel, "analytic", 0, 0, learn_kernel_name,                                         \
+  X(S, CHOICE, kernel, "analytic", 0, 0, learn_kernel_name,                                       \
     "infinitely wide network: its tangent kernel, or its Gaussian process")                       \
   X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                                           \
   X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                                        \

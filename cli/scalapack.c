@@ -320,11 +320,11 @@ static ep_status eigen(ep_dist *base, const ep_mat *V, double *lambda, double *r
   return st;
 }
 
-ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, const char *solver) {
+ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, bool elpa) {
   EP_CHECK(order <= INT_MAX / 4, EP_ERR_ARG, "%td features are more than ScaLAPACK can count",
            order);
 #ifndef EP_ELPA
-  EP_CHECK(strcmp(solver, "elpa") != 0, EP_ERR_ARG,
+  EP_CHECK(!elpa, EP_ERR_ARG,
            "this build knows no ELPA: build with `cmake --preset mpi -DEP_ELPA=ON`");
 #endif
   spread *s = ep_alloc(1, sizeof *s);
@@ -336,7 +336,7 @@ ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, cons
                       .mul = mul,
                       .eigen = eigen,
                       .free = release};
-  s->elpa = strcmp(solver, "elpa") == 0;
+  s->elpa = elpa;
   s->n = (int)order, s->context = -1;
   make_grid(s, comm);
   const ep_status st = place(s);
@@ -346,8 +346,8 @@ ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, cons
 }
 #else
 
-ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, const char *solver) {
-  (void)comm, (void)out, (void)order;
-  return EP_FAIL(EP_ERR_ARG, "--solver %s: this build knows no MPI", solver);
+ep_status ranks_spread(const ep_comm *comm, ep_dist **out, ptrdiff_t order, bool elpa) {
+  (void)comm, (void)out, (void)order, (void)elpa;
+  return EP_FAIL(EP_ERR_ARG, "--solver scalapack and elpa: this build knows no MPI");
 }
 #endif

@@ -33,7 +33,7 @@ static ep_status embed(ep_run *run, const ep_mat *X, const ep_mat *E) {
   static ep_setup setup; /* every option of `eigenpair fit`, by its name */
   ep_setup_default(&setup);
   strcpy(setup.fit.method, "whitened");
-  strcpy(setup.run.precision, "double");
+  setup.run.precision = EP_DOUBLE;
   setup.net.width = 300;
   setup.net.outputs = OUTPUTS;
 

@@ -31,9 +31,10 @@ export function ramp() {
   });
 }
 
-// The middle 98 % of the numbers take the ramp.
+// The middle 98 % of the numbers that are there take the ramp.
 export function range(values) {
-  const all = Float32Array.from(values).sort();
+  const all = Float32Array.from(values.filter((v) => !Number.isNaN(v))).sort();
+  if (!all.length) return [0, 0];
   const at = (share) => all[Math.round(share * (all.length - 1))];
   return at(0.01) < at(0.99) ? [at(0.01), at(0.99)] : [all[0], all[all.length - 1]];
 }

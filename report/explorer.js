@@ -1,8 +1,9 @@
 // The map, its controls and what is beside it.
 import { classColour, pixel, ramp, range, rgb } from './colours.js';
 import { button, choice, el, save } from './dom.js';
+import { said } from './points.js';
 import { Scatter } from './scatter.js';
-import { count, percent, short } from './words.js';
+import { count, percent } from './words.js';
 
 export class Explorer {
   constructor(points) {
@@ -48,8 +49,11 @@ export class Explorer {
       const [low, high] = range(column.values);
       const table = ramp().map(pixel);
       const factor = high > low ? 255 / (high - low) : 0;
-      for (let i = 0; i < n; i += 1)
-        colours[i] = table[Math.min(255, Math.max(0, Math.round((column.values[i] - low) * factor)))];
+      const none = pixel(rgb('var(--missing)'));
+      for (let i = 0; i < n; i += 1) {
+        const at = Math.min(255, Math.max(0, Math.round((column.values[i] - low) * factor)));
+        colours[i] = Number.isNaN(at) ? none : table[at];
+      }
     }
     const [ground, ink] = [rgb('var(--card)'), rgb('var(--ink)')];
     return {
@@ -118,7 +122,12 @@ export class Explorer {
       context.fillStyle = `rgb(${colour})`;
       context.fillRect(s, 0, 1, 1);
     });
-    this.legend.replaceChildren(el('span', null, short(low)), bar, el('span', null, short(high)));
+    const gone = column.values.filter(Number.isNaN).length,
+      dot = el('i', { class: 'missing' });
+    this.legend.replaceChildren(
+      ...(gone < this.points.n ? [el('span', null, said(this.column, low)), bar, el('span', null, said(this.column, high))] : []),
+      gone ? el('span', { class: 'gone' }, dot, `${count(gone)} missing`) : '',
+    );
   }
 
   // ---- doing
@@ -162,14 +171,18 @@ export class Explorer {
   made(rows) {
     const { column } = this;
     if (column.kind !== 'class') {
-      const mean = (list) => list.reduce((sum, v) => sum + v, 0) / list.length;
-      return `Mean ${column.title}: ${short(mean(rows.map((i) => column.values[i])))}, of all points ${short(mean([...column.values]))}.`;
+      const there = (list) => list.filter((v) => !Number.isNaN(v)),
+        mean = (list) => list.reduce((sum, v) => sum + v, 0) / list.length;
+      const inside = there(rows.map((i) => column.values[i])),
+        gone = rows.length - inside.length ? ` ${count(rows.length - inside.length)} missing.` : '';
+      if (!inside.length) return `${column.title}:${gone}`;
+      return `Mean ${column.title}: ${said(column, mean(inside))}, of all points ${said(column, mean(there([...column.values])))}.${gone}`;
     }
     const times = new Map();
     for (const i of rows) times.set(column.values[i], (times.get(column.values[i]) || 0) + 1);
     const most = [...times].sort((a, b) => b[1] - a[1]);
-    const said = most.slice(0, 4).map(([c, k]) => `${percent(k / rows.length)} ${column.names[c]}`);
-    return `By ${column.title}: ${said.join(', ')}${most.length > 4 ? ` and ${count(most.length - 4)} more` : ''}.`;
+    const shares = most.slice(0, 4).map(([c, k]) => `${percent(k / rows.length)} ${column.names[c]}`);
+    return `By ${column.title}: ${shares.join(', ')}${most.length > 4 ? ` and ${count(most.length - 4)} more` : ''}.`;
   }
 
   drawFound(title, rows) {

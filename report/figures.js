@@ -3,6 +3,7 @@
 import { Error as onlyErrors, View, defaultLocale, parse } from 'vega';
 import { expressionInterpreter } from 'vega-interpreter';
 import { compile } from 'vega-lite';
+import { clouds, middles } from './regions.js';
 
 const { format } = defaultLocale(); // d3's number formats
 const SHAPES = ['circle', 'square', 'triangle-up', 'diamond', 'cross', 'triangle-down', 'triangle-left'];
@@ -222,6 +223,7 @@ function apart(figure, all, x, y, width, height) {
       const [p, q] = [at({ x: s.x[0], y: s.y[0] }), at({ x: s.x.at(-1), y: s.y.at(-1) })].map(([u, v]) => [u, v]);
       const [px, py] = [p[0] + ((q[0] - p[0]) * k) / 60, p[1] + ((q[1] - p[1]) * k) / 60];
       taken.push([px - 3, py - 3, px + 3, py + 3]);
+      if (k === 60) taken.push([px - 10 - letter * s.name.length, py - 14, px - 10, py + 2]); // its name: endName
     }
   const overlap = (a, b) =>
     Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
@@ -423,7 +425,12 @@ function scatterLayers(figure, drawn, x, y, theme, width, height, small) {
       ? { title: labelled && !figure.classes ? 'label' : null, columns, ...className(figure, domain) }
       : null;
   const points = drawn.filter((r) => r.y !== null).map((r) => ({ ...r, kind: String(kind(r)) }));
-  const regions = figure.named ? middles(points) : [];
+  const long = (k) => 7.5 * nameOf(figure, k).length;
+  const regions = figure.named
+    ? middles(points)
+    : labelled && domain.length > 1 && !small
+      ? clouds(points, long, width, (height || 330) - 60)
+      : [];
   const shownLegend = legend && regions.length < new Set(points.map((r) => r.kind)).size && !small ? legend : null;
   return [
     ...layer(
@@ -448,21 +455,6 @@ function scatterLayers(figure, drawn, x, y, theme, width, height, small) {
       })),
     ),
   ];
-}
-
-// Of every kind that is more than a few points, the one farthest from all other kinds: the middle of its region.
-function middles(points) {
-  const kinds = [...new Set(points.map((r) => r.kind))];
-  return kinds.flatMap((kind) => {
-    const own = points.filter((r) => r.kind === kind),
-      others = points.filter((r) => r.kind !== kind);
-    if (own.length < 0.02 * points.length) return [];
-    const mean = (c) => own.reduce((sum, r) => sum + r[c], 0) / own.length,
-      [mx, my] = [mean('x'), mean('y')];
-    const clear = (r) => others.reduce((least, o) => Math.min(least, (r.x - o.x) ** 2 + (r.y - o.y) ** 2), 1);
-    const score = (r) => Math.sqrt(clear(r)) - 0.8 * Math.hypot(r.x - mx, r.y - my);
-    return [own.map((r) => [score(r), r]).reduce((a, b) => (b[0] > a[0] ? b : a))[1]];
-  });
 }
 
 // How near the points of one end of the panel come to the height of a rule.

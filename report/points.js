@@ -17,6 +17,10 @@ export async function unpack({ arrays, bytes }) {
 
 // ---- all there is to know of a point
 
+// a number of a column; dates are days since 1970
+export const said = (column, x) =>
+  column.kind === 'date' ? new Date(Math.round(864e5 * x)).toISOString().slice(0, 10) : short(x);
+
 export class Points {
   constructor(d, numbers, sheet) {
     Object.assign(this, { d, numbers, sheet });
@@ -36,7 +40,9 @@ export class Points {
   }
 
   shown(column, i) {
-    return column.kind === 'class' ? column.names[column.values[i]] : short(column.values[i]);
+    const value = column.values[i];
+    if (column.kind === 'class') return column.names[value];
+    return Number.isNaN(value) ? 'missing' : said(column, value);
   }
 
   thumb(i) {
@@ -71,7 +77,9 @@ export class Points {
     if (this.d.text) head.push('text');
     const line = (i) => [
       i,
-      ...this.columns.map((c) => (c.kind === 'class' ? c.names[c.values[i]] : c.values[i])),
+      ...this.columns.map((c) =>
+        Number.isNaN(c.values[i]) ? '' : c.kind === 'number' ? c.values[i] : this.shown(c, i),
+      ),
       places[2 * i].toFixed(5),
       places[2 * i + 1].toFixed(5),
       ...(this.d.text ? [this.d.text[i]] : []),

@@ -36,5 +36,9 @@ if grep -lE '#include <(cblas|lapacke)\.h>' src/*/*.c | grep -vE 'core/(blas|pro
   echo "BLAS outside core/products.c"; bad=1
 fi
 if grep -nE '\b(printf|puts|abort|exit) *\(' src/*/*.c; then echo "the library prints or exits"; bad=1; fi
+# Options are texts at the door alone (ep_fit_choose is the last of it): below, they are numbers or rows of a table.
+if grep -nE 'strn?cmp\([^,]*(fit|objective|closed|net|run|feature|data|pair|eigen|analytic)(\.|->)[a-z_]+, ' src/*/*.c | grep -v '^src/method/auto.c'; then
+  echo "an option is compared as text"; bad=1
+fi
 [ $bad = 0 ] && echo "layers: clean"
 exit $bad

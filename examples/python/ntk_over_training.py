@@ -11,7 +11,7 @@ def train(width, steps, every):
     x = torch.linspace(-1, 1, 20, dtype=torch.float64)[:, None]
     y = torch.sin(3 * x)
     net = torch.nn.Sequential(torch.nn.Linear(1, width), torch.nn.Tanh(), torch.nn.Linear(width, 1)).double()
-    optimiser = torch.optim.SGD(net.parameters(), lr=0.1)
+    optimiser = torch.optim.SGD(net.parameters(), lr=2 / width)  # in this parametrisation the kernel grows with the width
     start, at, drift = ep.ntk(net, x, layout="trace"), [], []
     for step in range(steps + 1):
         if step % every == 0:

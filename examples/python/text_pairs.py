@@ -41,7 +41,7 @@ def main():
                            random_state=0)
     model.fit(X[train], groups=meaning[train])
     figure, plots = axes(ncols=2, sharey=True)
-    ways = {f"MiniLM, {X.shape[1]} numbers": X[~train], "wordings put together, 12 numbers": model.transform(X[~train])}
+    ways = {f"MiniLM, {X.shape[1]} numbers": X[~train], "closed form, 12 numbers": model.transform(X[~train])}
     for plot, (name, Z) in zip(plots, ways.items()):
         share, same, other = judged(Z, meaning[~train])
         overlap = (np.add.outer(-same, other) > 0).mean()

@@ -50,12 +50,15 @@ ep_status ep_pairs_draw(ep_pairs *out, ptrdiff_t anchors, const ep_pair_plan *pl
 ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points,
                          const ep_pair_plan *plan, long seed);
 
+typedef enum { EP_MISSING_MEAN, EP_MISSING_DROP, EP_MISSING_ERROR } ep_missing;
+typedef enum { EP_SCALE_AUTO, EP_SCALE_RAW, EP_SCALE_UNIT, EP_SCALE_STANDARD } ep_scale;
+
 /* Tables: CSV files with names, text, dates, missing values. */
 #define EP_TABLE_OPTIONS(X, S)                                                                \
   X(S, TEXT, label_column, "", 0, 0, NULL, "tables: the column of labels, by name or number") \
   X(S, TEXT, columns, "", 0, 0, NULL, "tables: learn from these columns only: a,b,c")         \
   X(S, TEXT, drop, "", 0, 0, NULL, "tables: leave these columns out: a,b,c")                  \
-  X(S, NAME, missing, "mean", 0, 0, ep_missing_name,                                          \
+  X(S, CHOICE, missing, "mean", 0, 0, ep_missing_name,                                        \
     "tables: a missing value becomes the mean of its column, leaves its row out, or is an error")
 
 #define EP_DATA_OPTIONS(X, S)                                                                     \
@@ -68,7 +71,7 @@ ep_status ep_pairs_group(ep_pairs *out, const ptrdiff_t *group, ptrdiff_t points
     "rows are images of HxW or CxHxW; a folder of pictures is brought to that size")              \
   X(S, FLAG, strict, NULL, 0, 0, NULL,                                                            \
     "a folder of pictures: one that cannot be read is an error, not skipped")                     \
-  X(S, NAME, scale, "auto", 0, 0, ep_scale_name,                                                  \
+  X(S, CHOICE, scale, "auto", 0, 0, ep_scale_name,                                                \
     "unit: every point on the unit sphere; standard: every column to mean 0 and spread 1; auto: " \
     "unit for images, standard for tables of mixed units, raw for matrices")                      \
   EP_TABLE_OPTIONS(X, S)
@@ -103,7 +106,10 @@ typedef struct {
   ep_mat X;             /* (n, D), owned */
   int *labels;          /* (n) or NULL, owned */
   ep_image_shape shape; /* zero for plain vectors */
-  json_t *table;        /* what was learnt on a table, "classes" among it; NULL: none; owned */
+  json_t *table;        /* what was learnt on a table; NULL: none; owned */
+  json_t *classes;      /* names that labels are places of; NULL: labels are numbers; owned */
+  bool *
+      missing; /* (n, columns of the table) the cell was empty and is filled in; NULL: none; owned */
 } ep_dataset;
 
 ep_status ep_dataset_load(ep_run *run, ep_dataset *out, const ep_data_config *config,

@@ -14,6 +14,10 @@ EP_BEGIN
 const char *ep_method_name(int i);            /* NULL past the last */
 bool ep_method_takes_views(const char *name); /* its pairs are positives unless --pairs is given */
 
+typedef enum { EP_ROWS_FREE, EP_ROWS_UNIT } ep_rows_kind;
+typedef enum { EP_KERNEL_EMPIRICAL, EP_KERNEL_ANALYTIC } ep_kernel_kind;
+typedef enum { EP_INTEGRATOR_EULER, EP_INTEGRATOR_FLOW } ep_integrator;
+
 #define EP_FIT_OPTIONS(X, S)                                              \
   X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made") \
   EP_FIT_OTHER_OPTIONS(X, S)
@@ -22,11 +26,11 @@ bool ep_method_takes_views(const char *name); /* its pairs are positives unless 
   X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
   X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
   EP_ALPHA_OPTIONS(X, S)                                                                       \
-  X(S, NAME, rows, "free", 0, 0, ep_rows_name,                                                 \
+  X(S, CHOICE, rows, "free", 0, 0, ep_rows_name,                                               \
     "method alpha: unit: one layer phi(V x), rows of V of length 1, --width = --outputs")      \
-  X(S, NAME, kernel, "empirical", 0, 0, ep_kernel_name,                                        \
+  X(S, CHOICE, kernel, "empirical", 0, 0, ep_kernel_name,                                      \
     "methods kernel and whitened: of the network at its start, or at infinite width")          \
-  X(S, NAME, integrator, "euler", 0, 0, ep_integrator_name,                                    \
+  X(S, CHOICE, integrator, "euler", 0, 0, ep_integrator_name,                                  \
     "method kernel: steps of descent, or gradient flow for the time rate x epochs")            \
   X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL,                                           \
     "gradient flow, method linear: relative error a step")                                     \

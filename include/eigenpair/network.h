@@ -30,6 +30,8 @@ typedef struct {
 /* "relu", "leaky:0.1", "monomial:3" */
 ep_status ep_activation_parse(ep_activation *out, const char *text);
 
+typedef enum { EP_PARAMETRISATION_NTK, EP_PARAMETRISATION_STANDARD } ep_parametrisation;
+
 #define EP_NET_OPTIONS(X, S)                                                                      \
   X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")                         \
   X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                                           \
@@ -41,7 +43,7 @@ ep_status ep_activation_parse(ep_activation *out, const char *text);
   X(S, TEXT, layers, "", 0, 0, NULL,                                                              \
     "hidden layers one by one, WIDTH[:ACTIVATION],.. such as 512,256:tanh, in the place of "      \
     "--width and --depth")                                                                        \
-  X(S, NAME, parametrisation, "ntk", 0, 0, ep_parametrisation_name,                               \
+  X(S, CHOICE, parametrisation, "ntk", 0, 0, ep_parametrisation_name,                             \
     "where 1/sqrt(M) is: in the network (ntk), or in the variance of the weights (standard, as "  \
     "PyTorch has it)")                                                                            \
   X(S, FLAG, biases, NULL, 0, 0, NULL,                                                            \

@@ -10,9 +10,16 @@
 
 EP_BEGIN
 
+typedef enum {
+  EP_SIMILARITY_AUTO,
+  EP_SIMILARITY_DOT,
+  EP_SIMILARITY_COSINE,
+  EP_SIMILARITIES
+} ep_similarity_kind;
+
 #define EP_OBJECTIVE_OPTIONS(X, S)                                                              \
   X(S, NAME, loss, "linear", 0, 0, ep_loss_name, "what is minimised")                           \
-  X(S, NAME, similarity, "auto", 0, 0, ep_similarity_option,                                    \
+  X(S, CHOICE, similarity, "auto", 0, 0, ep_similarity_option,                                  \
     "of pairs; auto: dot for spectral and method whitened, none for barlow and vicreg, else "   \
     "cosine")                                                                                   \
   X(S, REAL, delta, "0.01", 1e-12, 1e6, NULL, "cosine: added to every norm")                    \

@@ -17,18 +17,20 @@
 EP_BEGIN
 
 typedef enum {
-  EP_OPT_INT,   /* whole number */
-  EP_OPT_REAL,  /* finite number */
-  EP_OPT_BYTES, /* whole number with K, M, G or T behind it (powers of 1024) */
-  EP_OPT_FLAG,  /* on when given; takes no value on the command line */
-  EP_OPT_NAME,  /* one of a list of names; hi = 1: parameters may follow behind a colon */
-  EP_OPT_TEXT,  /* any text, such as a path */
-  EP_OPT_LIST   /* texts; every use of the flag adds one; kept one a line */
+  EP_OPT_INT,    /* whole number */
+  EP_OPT_REAL,   /* finite number */
+  EP_OPT_BYTES,  /* whole number with K, M, G or T behind it (powers of 1024) */
+  EP_OPT_FLAG,   /* on when given; takes no value on the command line */
+  EP_OPT_CHOICE, /* one of a list of names, kept as its place in the list */
+  EP_OPT_NAME, /* one of a list of names, kept as text; hi = 1: parameters may follow behind a colon */
+  EP_OPT_TEXT, /* any text, such as a path */
+  EP_OPT_LIST  /* texts; every use of the flag adds one; kept one a line */
 } ep_opt_kind;
 typedef long ep_opt_INT;
 typedef double ep_opt_REAL;
 typedef double ep_opt_BYTES;
 typedef bool ep_opt_FLAG;
+typedef int ep_opt_CHOICE;
 typedef char ep_opt_NAME[256];
 typedef char ep_opt_TEXT[1024];
 typedef char ep_opt_LIST[8192];
@@ -40,7 +42,7 @@ typedef struct {
   const char *def; /* as text, read like a value on the command line */
   double lo, hi;
   const char *(*names)(
-      int i); /* NAME: the i-th allowed name, NULL past the last; INT, REAL: a word that may stand for
+      int i); /* CHOICE, NAME: the i-th allowed name, NULL past the last; INT, REAL: a word that may stand for
                                   the number (ep_auto_name), kept as EP_AUTO */
   const char *help;
 } ep_option;

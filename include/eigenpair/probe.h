@@ -14,8 +14,10 @@ EP_BEGIN
  * A penalty `auto` is the best of 1e-6 .. 1 on a tenth of the training points, held out; then all are used.
  * Standardisation by default (auto) serves linear, ridge and svm, whose penalties would otherwise depend on units; knn measures
  * angles in the representation as it is, since the scale of its coordinates is part of it. */
+typedef enum { EP_STANDARDISE_AUTO, EP_STANDARDISE_ON, EP_STANDARDISE_OFF } ep_standardise;
+
 #define EP_PROBE_OPTIONS(X, S)                                                                 \
-  X(S, NAME, standardise, "auto", 0, 0, ep_standardise_name,                                   \
+  X(S, CHOICE, standardise, "auto", 0, 0, ep_standardise_name,                                 \
     "mean 0 and deviation 1 by the training part; auto: for all but knn")                      \
   X(S, REAL, holdout, "0.2", 0.001, 0.999, NULL,                                               \
     "without a test embedding: share of the points kept for testing, drawn with --seed")       \

@@ -23,17 +23,16 @@ typedef struct ep_comm {
   /* from rank 0 */
   ep_status (*broadcast)(const struct ep_comm *comm, void *x, size_t bytes);
   /* NULL: cannot. Matrices of this order spread over the ranks, by "scalapack" or "elpa". */
-  ep_status (*spread)(const struct ep_comm *comm, struct ep_dist **out, ptrdiff_t order,
-                      const char *solver);
+  ep_status (*spread)(const struct ep_comm *comm, struct ep_dist **out, ptrdiff_t order, bool elpa);
 } ep_comm;
 
 /* ---- for work within a run (ep_run_set_comm) */
 
-#define EP_RUN_OPTIONS(X, S)                                                                    \
-  X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number")               \
-  X(S, NAME, precision, "single", 0, 0, ep_precision_name, "precision of weights and products") \
-  X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores, or OMP_NUM_THREADS")           \
-  X(S, BYTES, memory, "0", 0, 1e18, NULL,                                                       \
+#define EP_RUN_OPTIONS(X, S)                                                                      \
+  X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number")                 \
+  X(S, CHOICE, precision, "single", 0, 0, ep_precision_name, "precision of weights and products") \
+  X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores, or OMP_NUM_THREADS")             \
+  X(S, BYTES, memory, "0", 0, 1e18, NULL,                                                         \
     "cap on memory, such as 4G, all of the program counted; 0: half of the machine's")
 
 typedef struct {

@@ -65,14 +65,25 @@ ep_status ep_learn_predict(ep_prediction *out, double *L, const ep_spectrum *s, 
  *
  * at chosen times; beside it, if wished, descent on a network u(x) = W_l' phi(W_{l-1} .. phi(W_1 x)) from the same start. */
 
+typedef enum {
+  EP_CONSTRAINT_GRASSMANN,
+  EP_CONSTRAINT_ORTHOGONAL,
+  EP_CONSTRAINT_NONE,
+  EP_CONSTRAINT_FROBENIUS,
+  EP_CONSTRAINT_SPECTRAL,
+  EP_CONSTRAINT_PRODUCT,
+  EP_CONSTRAINT_SCALED
+} ep_constraint;
+
 #define EP_DESCENT_OPTIONS(X, S)                                                                   \
   X(S, INT, layers, "2", 1, 8, NULL, "descent: weight matrices l; hidden layers and one")          \
   X(S, INT, width, "0", 0, 1e6, NULL,                                                              \
     "hidden units h, at least d and z; 0: 2d, or d + z where that is more")                        \
   X(S, INT, outputs, "2", 1, 1e5, NULL, "dimensions z of the representation")                      \
   X(S, NAME, activation, "linear", 0, 1, ep_activation_name, "descent: activation")                \
-  X(S, NAME, constraint, "grassmann", 0, 0, ep_constraint_name, "descent: constraint on weights")  \
-  X(S, NAME, retraction, "qr", 0, 0, ep_retraction_name,                                           \
+  X(S, CHOICE, constraint, "grassmann", 0, 0, ep_constraint_name,                                  \
+    "descent: constraint on weights")                                                              \
+  X(S, CHOICE, retraction, "qr", 0, 0, ep_retraction_name,                                         \
     "descent: how grassmann and orthogonal return to orthonormal weights")                         \
   X(S, REAL, rate, "0.01", 1e-12, 1e12, NULL, "step length eta")                                   \
   X(S, REAL, decay, "1", 1e-3, 1, NULL, "descent: the rate is multiplied by this after each step") \
@@ -82,11 +93,13 @@ typedef struct {
 } ep_descent_config;
 extern const ep_option ep_descent_options[];
 
+typedef enum { EP_WAY_FLOW, EP_WAY_STEPS, EP_WAY_EXACT } ep_dynamics_kind;
+
 #define EP_DYNAMICS_OPTIONS(X, S)                                                             \
   X(S, REAL, time, "100", 0, 1e12, NULL,                                                      \
     "time T at the end; a step of descent is the time --rate")                                \
   X(S, TEXT, times, "", 0, 0, NULL, "times on the way, rising: t1,t2,..")                     \
-  X(S, NAME, way, "flow", 0, 0, ep_dynamics_way,                                              \
+  X(S, CHOICE, way, "flow", 0, 0, ep_dynamics_way,                                            \
     "flow: integrator with error control; steps: the paper's eq. 11 with --rate; exact: one " \
     "output only")                                                                            \
   X(S, REAL, tolerance, "1e-10", 1e-14, 1e-2, NULL, "flow: relative error a step")            \
@@ -132,6 +145,8 @@ ep_mat ep_dynamics_at(const ep_dynamics *d, ptrdiff_t row); /* q of a row: a vie
  *
  * A fixed point with A(w)w = lambda_1(A(w)) w and a gap is a locally maximal eigenvector. All matrices are double. */
 
+typedef enum { EP_SEARCH_POWER, EP_SEARCH_FLOW } ep_search;
+
 #define EP_OPTIMA_OPTIONS(X, S)                                                                    \
   X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                                         \
     "homogeneous: relu, leaky:SLOPE, linear, monomial:POWER")                                      \
@@ -139,7 +154,7 @@ ep_mat ep_dynamics_at(const ep_dynamics *d, ptrdiff_t row); /* q of a row: a vie
   X(S, INT, starts, "100", 1, 1e7, NULL, "random starts on the sphere")                            \
   X(S, INT, nodes, "1", 1, 1e5, NULL,                                                              \
     "nodes of a layer: the weights are made from all their outputs; a start is then a layer")      \
-  X(S, NAME, search, "power", 0, 0, ep_search_name,                                                \
+  X(S, CHOICE, search, "power", 0, 0, ep_search_name,                                              \
     "shifted power iteration, or projected gradient flow in Euler steps")                          \
   X(S, REAL, shift, "1", 0, 1e6, NULL, "power: shift in multiples of the largest |A(w)w| so far")  \
   X(S, REAL, rate, "0.5", 1e-6, 10, NULL, "flow: step in multiples of 1 / largest |A(w)w| so far") \

@@ -1,9 +1,11 @@
 """The door to the C library: loading it, calling it, its errors, its runs, arrays of ours as its matrices."""
 from __future__ import annotations
 
+import errno
 import json
 import os
 import re
+import signal
 import sys
 import threading
 import warnings
@@ -55,8 +57,15 @@ def _in_python(message: str) -> str:
     return re.sub(r"(?<![\w-])--([a-z][a-z-]*)", name, message)
 
 
+def no_file(message: str) -> bool:
+    """The library says why by the system's words, which are the same for all that it reads and writes."""
+    return os.strerror(errno.ENOENT) in message
+
+
 def _error(status: int, message: str) -> BaseException:
     message = _in_python(message)
+    if no_file(message):
+        return FileNotFoundError(message)
     if status == lib.EP_ERR_NOMEM:
         return MemoryError(message)
     if status == lib.EP_ERR_NUMERIC:
@@ -158,14 +167,17 @@ def work(function: Callable[[Any], Any], config: Any = None, verbose: bool = Fal
     interrupted = _wait(body, stop)
     if "error" in outcome:
         raise outcome["error"]
-    if interrupted is not None:  # it was done before it could stop
-        raise interrupted
+    if interrupted:  # it was done before it could stop
+        raise KeyboardInterrupt
     return outcome["value"]
 
 
-def _wait(body: Callable[[], None], stop: Any) -> Optional[KeyboardInterrupt]:
-    """body() in another thread, to its end. Ctrl-C sets *stop, on which the library comes to an end by itself."""
+def _wait(body: Callable[[], None], stop: Any) -> bool:
+    """body() in another thread, to its end; whether Ctrl-C was pressed, which sets *stop, on which the library comes to an end
+    by itself. Python's own answer to Ctrl-C, an exception, could come while another is dealt with, and nobody would wait for
+    that end: so it is replaced as long as this takes."""
     done = threading.Event()  # Thread.join takes a thread for ended when it is interrupted (Python 3.10 to 3.12)
+    asked = False
 
     def whole() -> None:
         try:
@@ -173,14 +185,25 @@ def _wait(body: Callable[[], None], stop: Any) -> Optional[KeyboardInterrupt]:
         finally:
             done.set()
 
-    interrupted = None
-    threading.Thread(target=whole, name="eigenpair", daemon=True).start()
-    while not done.is_set():
-        try:
-            done.wait()
-        except KeyboardInterrupt as e:
-            stop[0], interrupted = 1, e
-    return interrupted
+    def ask(*_: Any) -> None:
+        nonlocal asked
+        stop[0], asked = 1, True
+
+    usual = signal.default_int_handler
+    ours = threading.current_thread() is threading.main_thread() and signal.getsignal(signal.SIGINT) is usual
+    if ours:
+        signal.signal(signal.SIGINT, ask)
+    try:
+        threading.Thread(target=whole, name="eigenpair", daemon=True).start()
+        while not done.is_set():
+            try:
+                done.wait()
+            except KeyboardInterrupt:  # from a handler that the caller has set
+                ask()
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, usual)
+    return asked
 
 
 # ---- arrays
@@ -198,13 +221,24 @@ def as_numpy(X: Any, name: str = "X") -> np.ndarray:
     return np.asarray(X)
 
 
-def points(X: Any, name: str = "X", least: int = 1) -> np.ndarray:
-    """Rows of numbers, C-contiguous, float32, float64 or uint8 (pixels); other types are converted to float64 once."""
+def numbers(X: Any, name: str = "X") -> np.ndarray:
+    """As as_numpy, and real numbers: what is none is an error that names the argument."""
     X = as_numpy(X, name)
     if X.dtype.kind == "c":
         raise ValueError(f"Complex data not supported: {name} has type {X.dtype}")
-    if X.dtype.kind in "OUSV":
-        X = X.astype(np.float64)
+    if X.dtype.kind in "mM":
+        raise TypeError(f"{name} has dates or times ({X.dtype}), not numbers")
+    if X.dtype.kind not in "OUSV":
+        return X
+    try:
+        return X.astype(np.float64)
+    except (TypeError, ValueError) as e:
+        raise type(e)(f"{name} is not made of numbers: {e}") from None
+
+
+def points(X: Any, name: str = "X", least: int = 1) -> np.ndarray:
+    """Rows of numbers, C-contiguous, float32, float64 or uint8 (pixels); other types are converted to float64 once."""
+    X = numbers(X, name)
     if X.ndim == 0 or X.ndim == 1:
         raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: {name} has shape {X.shape}. Reshape your data "
                          "with X.reshape(-1, 1) if it has one feature, or X.reshape(1, -1) if it is one sample")
@@ -221,13 +255,19 @@ def points(X: Any, name: str = "X", least: int = 1) -> np.ndarray:
     return X
 
 
+def all_finite(X: np.ndarray) -> bool:
+    """By the sum, which needs no array of its own; it may overflow without any such entry, so that is looked at again."""
+    if X.dtype.kind != "f":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(np.sum(X)) or np.isfinite(X).all())
+
+
 def finite(X: np.ndarray, name: str = "X") -> np.ndarray:
-    if X.dtype.kind == "f" and not np.isfinite(np.sum(X)):  # a sum may overflow without any such entry
-        bad = ~np.isfinite(X)
-        if bad.any():
-            place = tuple(int(i) for i in np.argwhere(bad)[0])
-            what = "NaN" if np.isnan(X[place]) else "infinity"
-            raise ValueError(f"{name} contains {what} (first at {place}): NaN and inf are not allowed")
+    if not all_finite(X):
+        place = tuple(int(i) for i in np.argwhere(~np.isfinite(X))[0])
+        what = "NaN" if np.isnan(X[place]) else "infinity"
+        raise ValueError(f"{name} contains {what} (first at {place}): NaN and inf are not allowed")
     return X
 
 

@@ -10,6 +10,7 @@ from eigenpair import _core, _options
 from eigenpair._core import array, check, ffi, finite, json_of, lib, points, text_of, work
 from eigenpair._model import Model, load, run_config
 from eigenpair._network import model_of
+from eigenpair._probe import codes_of
 from eigenpair._sums import Sums, of_sums
 
 if TYPE_CHECKING:  # written from the tables when the wheel is built
@@ -236,21 +237,26 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             ffi.NULL, out, arrays, len(everything), len(lists[0]), _part_of(s, "data"), _part_of(s, "run")),
             Pairs(True, bool(lists[1])))
 
+    def _value(self, name: str) -> Any:
+        """A parameter; None is its default."""
+        value = getattr(self, name)
+        return TABLE.defaults[name] if value is None else value
+
     def _given(self) -> Any:
         """Names of parameters that differ from their defaults, as the library's char *[]."""
         names = [row.field for name, row in TABLE.rows.items()
-                 if (value := getattr(self, name)) is not TABLE.defaults[name] and not _same(value, TABLE.defaults[name])]
+                 if (value := self._value(name)) is not TABLE.defaults[name] and not _same(value, TABLE.defaults[name])]
         texts = [ffi.new("char[]", name.encode()) for name in names]
         return _core.keep(ffi.new("const char *[]", [*texts, ffi.NULL]), *texts)
 
     def _chosen(self, pairs: Pairs = DRAWN) -> str:
         """The method, also where it is auto."""
-        if self.method != "auto":
+        if self._value("method") != "auto":
             return str(self.method)
         setup, why = ffi.new("ep_setup *"), ffi.new("char[200]")
         lib.ep_setup_default(setup)
         setup.fit.method = b"auto"
-        setup.pair.pairs = str(self.pairs).encode()[:60]
+        setup.pair.pairs = str(self._value("pairs")).encode()[:60]
         lib.ep_fit_choose(setup, why, self._given(), *pairs)
         return text_of(setup.fit.method)
 
@@ -258,14 +264,14 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         """The ep_setup of the parameters, and why this method (empty where it was given); within `work`."""
         setup = ffi.new("ep_setup *")
         lib.ep_setup_default(setup)
-        values = {name: getattr(self, name) for name in TABLE.rows}
+        values = {name: self._value(name) for name in TABLE.rows}
         values["random_state"] = self._seed
         values["precision"] = "double" if self._dtype(dtype) == np.float64 else "single"
-        if not isinstance(self.init, (str, os.PathLike)):
+        if not isinstance(values["init"], (str, os.PathLike)):
             values["init"] = ""
         for _, table, config in _groups(setup):
             for option in _options.read_table(table):
-                if option.name in values and values[option.name] is not None:
+                if option.name in values:
                     check(_options.set_option(table, config, option, values[option.name]))
         setup.files.out = b""
         why = ffi.new("char[200]")
@@ -275,7 +281,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def _dtype(self, given: np.dtype) -> np.dtype:
         """In which the work is done: of `precision`, or of the data."""
         names = {"single": np.float32, "double": np.float64, None: np.float64 if given == np.float64 else np.float32}
-        if self.precision not in names:
+        if not (self.precision is None or isinstance(self.precision, str)) or self.precision not in names:
             raise ValueError(f"precision {self.precision!r} is not known; choose one of: single, double")
         return np.dtype(names[self.precision])
 
@@ -304,8 +310,8 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self.__dict__.pop("sums_", None)
         self._seed = self._draw_seed()
         start = None
-        if self.init is not None and not isinstance(self.init, (str, os.PathLike)):
-            start = model_of(self.init, self._dtype(dtype), str(self.activation))
+        if not isinstance(self._value("init"), (str, os.PathLike)):
+            start = model_of(self.init, self._dtype(dtype), str(self._value("activation")))
 
         def body(run: Any) -> dict[str, Any]:
             (setup, why), rows = self._setup(dtype, pairs), ffi.new("ep_points *")
@@ -464,12 +470,11 @@ Contrastive.__init__.__signature__ = inspect.Signature(  # type: ignore[attr-def
 
 
 def _check_names(estimator: Any, given: Any, reset: bool) -> None:
-    if hasattr(estimator, "_check_feature_names"):  # scikit-learn before 1.6
-        estimator._check_feature_names(given, reset=reset)
-        return
     try:
         from sklearn.utils.validation import _check_feature_names
     except ImportError:
+        if hasattr(estimator, "_check_feature_names"):  # scikit-learn before 1.6
+            estimator._check_feature_names(given, reset=reset)
         return
     _check_feature_names(estimator, given, reset=reset)
 
@@ -512,14 +517,14 @@ def _group_codes(groups: Any, n: int) -> np.ndarray:
     names = np.asarray(groups)
     if names.shape != (n,):
         raise ValueError(f"groups has shape {names.shape}, but X has {n} rows: one group a row")
-    return np.ascontiguousarray(np.unique(names, return_inverse=True)[1].reshape(n), dtype=np.intp)
+    return np.ascontiguousarray(codes_of(names, "groups")[1], dtype=np.intp)
 
 
 def _several(given: Any, name: str, first: np.ndarray) -> list[np.ndarray]:
     """One matrix or several -> a list, of the type of the anchors."""
     if given is None:
         return []
-    many = given if isinstance(given, (list, tuple)) and np.ndim(given[0]) >= 2 else [given]
+    many = given if isinstance(given, (list, tuple)) and (not given or np.ndim(given[0]) >= 2) else [given]
     out = []
     for one in many:
         x = finite(points(one, name), name)

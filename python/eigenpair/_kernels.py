@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 from eigenpair import _options
-from eigenpair._core import check, ffi, finite, lib, matrix, points, work
+from eigenpair._core import NumericalError, all_finite, check, ffi, finite, lib, matrix, points, work
 from eigenpair._model import pixels, run_config
 from eigenpair._network import model_of
 
@@ -26,6 +26,8 @@ def _pair(X: Any, Y: Any) -> tuple[np.ndarray, Any]:
 
 def index_of(names: str, what: str, value: str) -> int:
     """The number of a name in a list of the library's, such as ep_layout_name."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} is a text, not {value!r}")
     out = ffi.new("int *")
     check(lib.ep_options_name(out, ffi.NULL, what.encode(), value.encode(), ffi.addressof(lib, names)))
     return out[0]
@@ -55,9 +57,10 @@ def ntk(net: Any, X: Any, Y: Any = None, layout: str = "full", *, verbose: bool 
     >>> ep.ntk(net, X).shape, ep.ntk(net, X, X[:2], layout="trace").shape
     ((7, 7, 3, 3), (7, 2))
     """
-    given = rows(X, "X")
-    model = model_of(net, given.dtype)
-    x, y = model.prepared(given), None if Y is None else model.prepared(rows(Y, "Y"), "Y")
+    _options.RUN.check_names(run, "ntk")
+    given = points(X)
+    model = model_of(net, np.float64 if given.dtype == np.float64 else np.float32)
+    x, y = model.prepared(given), None if Y is None else model.prepared(Y, "Y")
     n, m, Z = len(x), len(x) if y is None else len(y), model.n_components
 
     def body(run: Any) -> np.ndarray:
@@ -71,8 +74,7 @@ def ntk(net: Any, X: Any, Y: Any = None, layout: str = "full", *, verbose: bool 
 
 
 def _finite_kernel(K: np.ndarray) -> np.ndarray:
-    if not np.isfinite(np.sum(K)) and not np.isfinite(K).all():
-        from eigenpair._core import NumericalError
+    if not all_finite(K):
         raise NumericalError("the kernel is not finite: the data are too large for it")
     return K
 
@@ -107,7 +109,7 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
     """
     x, y = _pair(X, Y)
     kinds = {"ntk": lib.EP_NTK, "nngp": lib.EP_NNGP}
-    if kind not in kinds:
+    if not isinstance(kind, str) or kind not in kinds:
         raise ValueError(f"kind {kind!r} is not known; choose one of: ntk, nngp")
     _TABLE.check_names(options, "analytic_kernel")
 

@@ -9,7 +9,7 @@ from typing import Any, Optional
 
 import numpy as np
 from eigenpair._core import check, ffi, finite, json_of, lib, matrix, points, text_of, work
-from eigenpair._options import fill
+from eigenpair._options import RUN, fill
 
 
 def run_config(options: dict[str, Any], precision: Optional[str] = None) -> Any:
@@ -110,6 +110,7 @@ class Model:
         -------
         (n, n_components), of the type of X (float32 or float64; others: that of the model)
         """
+        RUN.check_names(run, "embed")
         given = points(X)
         rows = self.prepared(given)
         out = np.empty((len(rows), self.n_components), rows.dtype)

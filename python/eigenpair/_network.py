@@ -8,7 +8,7 @@ import tempfile
 from typing import Any
 
 import numpy as np
-from eigenpair._core import as_numpy, finite
+from eigenpair._core import finite, numbers
 from eigenpair._model import Model, load
 
 SETTINGS = {"activation", "input_scale", "parametrisation", "layers", "config"}
@@ -44,7 +44,7 @@ def from_arrays(weights: dict[str, Any], dtype: Any, activation: str = "relu") -
     "input_scale", "parametrisation", "layers" -> Model."""
     names = _names(weights)
     arrays: dict[str, Any] = {
-        n: np.ascontiguousarray(finite(np.asarray(as_numpy(weights[n], n), dtype=dtype), n)) for n in names}
+        n: np.ascontiguousarray(finite(numbers(weights[n], n).astype(dtype, copy=False), n)) for n in names}
     _check_shapes(arrays)
     config: dict[str, Any] = {"activation": activation,
                               "precision": "single" if np.dtype(dtype) == np.float32 else "double"}

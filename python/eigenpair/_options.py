@@ -24,7 +24,7 @@ class Option(NamedTuple):
     group: str
 
 
-KINDS = ("INT", "REAL", "BYTES", "FLAG", "NAME", "TEXT", "LIST")
+KINDS = ("INT", "REAL", "BYTES", "FLAG", "CHOICE", "NAME", "TEXT", "LIST")
 
 
 def _default(kind: str, text: str, choices: tuple[str, ...]) -> Any:
@@ -125,7 +125,7 @@ class Table:
         return "\n".join(lines)
 
 
-TYPES = {"INT": "int", "REAL": "float", "BYTES": "float | str", "FLAG": "bool", "NAME": "str",
+TYPES = {"INT": "int", "REAL": "float", "BYTES": "float | str", "FLAG": "bool", "CHOICE": "str", "NAME": "str",
          "TEXT": "str | Sequence[Any] | PathLike[str]", "LIST": "str | Sequence[Any]"}
 OTHER_TYPES = {"random_state": "int | RandomState | Generator | None", "image_shape": "str | Sequence[int]", "init": "Any",
                "precision": "Literal['single', 'double'] | None", "verbose": "bool"}
@@ -158,3 +158,6 @@ def fill(table: Any, config: Any, options: dict[str, Any]) -> None:
     for option in read_table(table):
         if options.get(option.name) is not None:
             check(set_option(table, config, option, options[option.name]))
+
+
+RUN = Table(read_table(lib.ep_run_options), {"precision", "seed"})  # what every function takes: threads, memory

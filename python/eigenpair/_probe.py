@@ -1,6 +1,7 @@
 """How good a representation is: what simple classifiers make of it, and numbers that need no labels."""
 from __future__ import annotations
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,15 @@ def _labels(y: Any, n: int, name: str) -> np.ndarray:
     return y
 
 
+def codes_of(names: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
+    """The different names, sorted, and the number of each row's."""
+    try:
+        different, codes = np.unique(names, return_inverse=True)
+    except TypeError:  # objects that have no order
+        raise TypeError(f"{what}: names or numbers are wanted, all of one kind") from None
+    return different, codes.reshape(-1)
+
+
 def probe(Z: Any, y: Any, Z_test: Any = None, y_test: Any = None, kind: str = "linear", *, verbose: bool = False,
           **options: Any) -> Result:
     """Trains a classifier on an embedding and judges it.
@@ -60,6 +70,8 @@ def probe(Z: Any, y: Any, Z_test: Any = None, y_test: Any = None, kind: str = "l
     1.0
     """
     _PROBE.check_names(options, "probe")
+    if not isinstance(kind, str):
+        raise TypeError(f"kind is a text, not {kind!r}")
     train = _rows(Z, "Z")
     names = [_labels(y, len(train), "y")]
     test = None
@@ -70,8 +82,8 @@ def probe(Z: Any, y: Any, Z_test: Any = None, y_test: Any = None, kind: str = "l
         names.append(_labels(y_test, len(test), "y_test"))
         if test.shape[1] != train.shape[1]:
             raise ValueError(f"Z_test has {test.shape[1]} dimensions, Z has {train.shape[1]}")
-    labels, codes = np.unique(np.concatenate(names), return_inverse=True)
-    codes = np.ascontiguousarray(codes.reshape(-1), dtype=np.intc)
+    labels, codes = codes_of(np.concatenate(names), "y")
+    codes = np.ascontiguousarray(codes, dtype=np.intc)
 
     def body(run: Any) -> Result:
         config, out = ffi.new("ep_probe_config *"), ffi.new("ep_probe_result *")
@@ -162,6 +174,9 @@ def neighbours(Z: Any, k: int = 10, queries: Any = None, metric: str = "cosine",
     >>> ep.neighbours(np.array([[0.0], [1.0], [5.0]]), k=1, metric="euclidean")[1].ravel().tolist()
     [1, 0, 1]
     """
+    _options.RUN.check_names(run, "neighbours")
+    if not isinstance(k, numbers.Integral) or k < 1:
+        raise ValueError(f"k is a whole number from 1 on, not {k!r}")
     z = _rows(Z, "Z")
     q = None if queries is None else np.ascontiguousarray(_rows(queries, "queries").astype(z.dtype, copy=False))
     m = len(z) if q is None else len(q)

@@ -2,16 +2,18 @@
 carries the program; arrays go to it as files of a temporary folder, its --json comes back."""
 from __future__ import annotations
 
+import difflib
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
 from typing import Any, Optional
 
 import numpy as np
-from eigenpair._core import PYTHON_NAMES, _in_python, finite, points
-from eigenpair._probe import Result
+from eigenpair._core import PYTHON_NAMES, NumericalError, _in_python, finite, no_file, points
+from eigenpair._probe import Result, codes_of
 
 FLAGS = {python: flag for flag, python in PYTHON_NAMES.items()}
 
@@ -57,14 +59,35 @@ def call(command: str, *words: str, folder: str, verbose: bool = False, accept: 
         raise
     if process.returncode in accept:
         return json.loads(out)
-    text = (err or "").strip().split("\n")[-1]
-    message = _in_python(text[len("eigenpair: "):] if text.startswith("eigenpair: ") else text) or \
-        f"eigenpair {command} ended with status {process.returncode}"
-    if process.returncode == 130:
-        raise KeyboardInterrupt(message)
-    if "memory" in message and process.returncode == 1:
-        raise MemoryError(message)
-    raise (ValueError if process.returncode == 2 else RuntimeError)(message)
+    raise _error(command, process.returncode, _sentence((err or "").strip().split("\n")[-1], folder))
+
+
+# what a file of ours is called in a signature, where the name differs
+ARGUMENTS = {"data": "X", "anchors": "X", "kernel_matrix": "K", "target": "y"}
+
+
+def _sentence(line: str, folder: str) -> str:
+    """The program's message in the caller's words: options and arguments, no flags and no files that are ours."""
+    text = re.sub(r"^eigenpair( \w+)?: ", "", line)
+    files = re.escape(folder + os.sep) + r"(\w+)\.npy"
+    return _in_python(re.sub(files, lambda m: ARGUMENTS.get(m[1], m[1]), text))
+
+
+def _error(command: str, status: int, message: str) -> BaseException:
+    """As the library's status codes are exceptions; the program ends with 2 for bad input, with 1 for the others."""
+    unknown = re.match(r"no option (\w+)(; did you mean (\w+)\?)?", message)
+    if status == 2 and unknown:
+        near = unknown[3] or next(iter(difflib.get_close_matches(unknown[1], FLAGS, 1)), "")
+        return TypeError(f"{command} has no option {unknown[1]!r}" + (f"; did you mean {near!r}?" if near else ""))
+    if no_file(message):
+        return FileNotFoundError(message)
+    if status == 130:
+        return KeyboardInterrupt(message)
+    if status == 1 and message:
+        if re.search(r"cannot be (written|made|read|opened|closed|synced)|is not a folder", message):
+            return OSError(message)
+        return MemoryError(message) if "memory" in message else NumericalError(message)
+    return ValueError(message) if status == 2 else RuntimeError(message or f"eigenpair {command} ended with status {status}")
 
 
 def _table(rows: Any) -> Any:
@@ -145,7 +168,7 @@ def _data(X: Any, labels: Any, folder: str) -> dict[str, Any]:
         y = np.asarray(labels)
         if y.shape != (len(given["data"]),):
             raise ValueError(f"labels has shape {y.shape} for {len(given['data'])} points")
-        given["labels"] = np.unique(y, return_inverse=True)[1].reshape(-1).astype(np.int32)
+        given["labels"] = codes_of(y, "labels")[1].astype(np.int32)
     return given
 
 

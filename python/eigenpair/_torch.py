@@ -77,6 +77,9 @@ def from_torch(module: Any) -> Model:
     (5, 2)
     """
     linear, phi = _read(module)
+    kind = str(linear[0].weight.dtype)
+    if kind not in ("torch.float32", "torch.float64"):
+        raise ValueError(f"parameters are {kind}: from_torch reads float32 and float64 (module.float() makes them so)")
     first = linear[0].weight.detach().cpu().numpy()
     weights: dict[str, Any] = {"parametrisation": "standard"}
     for i, layer in enumerate(linear):

@@ -47,14 +47,14 @@ ep_status ep_comm_gather(const ep_mat *A) {
 
 bool ep_comm_can_spread(void) { return mine()->size > 1 && mine()->spread; }
 
-ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, const char *solver) {
+ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, bool elpa) {
   const ep_comm *c = mine();
   *out = NULL;
   EP_CHECK(c->spread, EP_ERR_ARG,
            "--solver %s spreads the eigenproblem over ranks: build with `cmake --preset mpi`, run "
            "under mpirun",
-           solver);
-  return c->spread(c, out, order, solver);
+           elpa ? "elpa" : "scalapack");
+  return c->spread(c, out, order, elpa);
 }
 
 void ep_dist_free(ep_dist *s) {

@@ -1,5 +1,6 @@
 #include "core/loops.h"
 #include "core/threads.h"
+#include "core/vector.h"
 
 #include <math.h>
 
@@ -160,11 +161,25 @@ void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
   }
 }
 
-/* a_k *= sum_z g_z b_zk for `count` columns; the sums stay in registers while z runs where count is a constant */
-enum { STRIP = 256 / sizeof(real) };
-static inline __attribute__((always_inline)) void times_strip(real *a, const real *g,
-                                                              const ep_mat *B, ptrdiff_t j,
-                                                              ptrdiff_t zs, const ptrdiff_t count) {
+/* A <- A . (G B), tile by tile of A: two rows of four vectors, whose sums stay in registers and share what is loaded of B */
+typedef real vec __attribute__((vector_size(EP_VECTOR), aligned(sizeof(real)), may_alias));
+enum { LANES = EP_VECTOR / sizeof(real), STRIP = 4 * LANES };
+
+static void times_tile(real *const a[2], const real *const g[2], const ep_mat *B, ptrdiff_t j,
+                       ptrdiff_t zs) {
+  vec sum[2][4] = {{{0}}};
+  for (ptrdiff_t z = 0; z < zs; z++)
+    for (int v = 0; v < 4; v++) {
+      const vec b = *(const vec *)at(B, z, j + v * LANES);
+      for (int r = 0; r < 2; r++) sum[r][v] += g[r][z] * b;
+    }
+  for (int r = 0; r < 2; r++)
+    for (int v = 0; v < 4; v++) *(vec *)(a[r] + v * LANES) *= sum[r][v];
+}
+
+/* the same for `count` columns of one row, at most STRIP */
+static void times_rest(real *a, const real *g, const ep_mat *B, ptrdiff_t j, ptrdiff_t zs,
+                       ptrdiff_t count) {
   real sum[STRIP] = {0};
   for (ptrdiff_t z = 0; z < zs; z++) {
     const real *b = at(B, z, j);
@@ -176,10 +191,13 @@ static inline __attribute__((always_inline)) void times_strip(real *a, const rea
 }
 
 void R(ep_loop_times_product)(const ep_mat *A, const ep_mat *G, const ep_mat *B) {
-  for (ptrdiff_t i = 0; i < A->rows; i++)
-    for (ptrdiff_t j = 0; j < A->cols; j += STRIP) {
-      const ptrdiff_t left = A->cols - j;
-      if (left >= STRIP) times_strip(at(A, i, j), at(G, i, 0), B, j, G->cols, STRIP);
-      else times_strip(at(A, i, j), at(G, i, 0), B, j, G->cols, left);
-    }
+  for (ptrdiff_t i = 0; i < A->rows; i += 2) {
+    const ptrdiff_t rows = ep_least(2, A->rows - i), whole = rows < 2 ? 0 : A->cols / STRIP * STRIP;
+    for (ptrdiff_t j = 0; j < whole; j += STRIP)
+      times_tile((real *[]){at(A, i, j), at(A, i + 1, j)},
+                 (const real *[]){at(G, i, 0), at(G, i + 1, 0)}, B, j, G->cols);
+    for (ptrdiff_t r = i; r < i + rows; r++)
+      for (ptrdiff_t j = whole; j < A->cols; j += STRIP)
+        times_rest(at(A, r, j), at(G, r, 0), B, j, G->cols, ep_least(STRIP, A->cols - j));
+  }
 }

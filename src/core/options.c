@@ -99,11 +99,22 @@ static bool is_printable(const char *text) {
   return true;
 }
 
+static ep_status choice(int *index, const ep_option *o, const char *flag, const char *value) {
+  char what[72];
+  int found = 0;
+  EP_CHECK(is_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag, value);
+  snprintf(what, sizeof what, "--%s", flag);
+  EP_TRY(ep_options_name(&found, NULL, what, value, o->names));
+  EP_CHECK(o->hi == 1 || !strchr(value, ':'), EP_ERR_ARG, "--%s '%s': '%.*s' takes no parameters",
+           flag, value, (int)strcspn(value, ":"), value);
+  if (index) *index = found;
+  return EP_OK;
+}
+
 ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   void *at = field(o, config);
   char flag[64];
   double v = 0;
-  int unused;
   ep_options_flag(flag, o->name);
   switch (o->kind) {
     case EP_OPT_FLAG: *(ep_opt_FLAG *)at = strcmp(value, "false") != 0; return EP_OK;
@@ -116,6 +127,7 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
       EP_TRY(number(&v, o, flag, value));
       *(ep_opt_REAL *)at = v;
       return EP_OK;
+    case EP_OPT_CHOICE: return choice(at, o, flag, value);
     default: break;
   }
   char *text = at;
@@ -123,13 +135,7 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   EP_CHECK(used + strlen(value) + 2 <= capacity(o), EP_ERR_ARG, "--%s is too long", flag);
   EP_CHECK(!strchr(value, '\n'), EP_ERR_ARG, "--%s has a line break in it", flag);
   EP_CHECK(is_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag, value);
-  if (o->names && *value) {
-    char what[72];
-    snprintf(what, sizeof what, "--%s", flag);
-    EP_TRY(ep_options_name(&unused, NULL, what, value, o->names));
-    EP_CHECK(o->hi == 1 || !strchr(value, ':'), EP_ERR_ARG, "--%s '%s': '%.*s' takes no parameters",
-             flag, value, (int)strcspn(value, ":"), value);
-  }
+  if (o->names && *value) EP_TRY(choice(NULL, o, flag, value));
   snprintf(text + used, capacity(o) - used, "%s%s", used ? "\n" : "", value);
   return EP_OK;
 }
@@ -144,6 +150,7 @@ static json_t *to_json(const ep_option *o, const void *config) {
     case EP_OPT_INT: return json_integer(*(const ep_opt_INT *)at);
     case EP_OPT_REAL:
     case EP_OPT_BYTES: return json_real(*(const ep_opt_REAL *)at);
+    case EP_OPT_CHOICE: return json_string(o->names(*(const ep_opt_CHOICE *)at));
     default: return json_string(at);
   }
 }
@@ -201,7 +208,7 @@ ep_status ep_options_from_json(const ep_option *table, void *config, const json_
 }
 
 static const char *placeholder(const ep_option *o) {
-  static const char *const words[] = {"N", "X", "BYTES", "", "NAME", "TEXT", "FILE"};
+  static const char *const words[] = {"N", "X", "BYTES", "", "NAME", "NAME", "TEXT", "FILE"};
   return words[o->kind];
 }
 

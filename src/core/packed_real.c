@@ -6,6 +6,7 @@
 #include "core/threads.h"
 #include "core/vector.h"
 
+#include <eigenpair/run.h>
 #include <omp.h>
 #include <string.h>
 
@@ -170,8 +171,10 @@ static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptr
 void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
                        void *scratch) {
   const split s = share_out(V->rows, L->panels);
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic) if (worth_threads(L, V->rows))
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
+    if (stop && *stop) continue;
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = ep_least(s.width, (V->rows - j0 + NR - 1) / NR);
     const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
@@ -210,8 +213,10 @@ static void store_transposed(const ep_mat *G, double alpha, const real *C, const
 void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
                        double beta, void *scratch) {
   const split s = share_out(B->cols, L->panels);
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic) if (worth_threads(L, B->cols))
   for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
+    if (stop && *stop) continue;
     const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
     const ptrdiff_t wide = ep_least(s.width, (B->cols - j0 + NR - 1) / NR);
     const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);

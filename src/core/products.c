@@ -8,6 +8,7 @@
 
 #include <assert.h>
 #include <cblas.h>
+#include <eigenpair/run.h>
 #include <limits.h>
 #include <math.h>
 #include <omp.h>
@@ -79,8 +80,10 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
   const ptrdiff_t rows = piece(m, side), cols = piece(n, side), across = tiles(n, cols);
   const ep_trans columns =
       tb == EP_N ? EP_T : EP_N; /* columns of op(B) are rows of its transpose */
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic)
   for (ptrdiff_t t = 0; t < tiles(m, rows) * across; t++) {
+    if (stop && *stop) continue;
     const ptrdiff_t i = t / across * rows, j = t % across * cols;
     const ptrdiff_t height = ep_least(rows, m - i), width = ep_least(cols, n - j);
     const ep_mat c_rows = ep_mat_rows(C, i, height), c = ep_mat_cols(&c_rows, j, width);
@@ -151,9 +154,11 @@ static void gram(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, dou
     return;
   }
   const ptrdiff_t part = piece(n, tile_side((double)n * (double)n / 2)), count = tiles(n, part);
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic)
   for (ptrdiff_t e = 0; e < count * (count + 1) / 2; e++) {
     ptrdiff_t i, j;
+    if (stop && *stop) continue;
     triangle_place(&i, &j, e, count);
     const ptrdiff_t height = ep_least(part, n - i * part), width = ep_least(part, n - j * part);
     const ep_mat rows = ep_mat_rows(G, i * part, height), g = ep_mat_cols(&rows, j * part, width);

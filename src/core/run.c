@@ -25,7 +25,7 @@ ep_run_config ep_run_default(void) {
 }
 
 ep_precision ep_run_precision(const ep_run_config *config) {
-  return strcmp(config->precision, "double") == 0 ? EP_DOUBLE : EP_SINGLE;
+  return (ep_precision)config->precision;
 }
 
 /* Of a cap, what program, libraries and the buffers of BLAS take is not for arrays: `elsewhere`. Caps below 40 MB are kept
@@ -52,6 +52,7 @@ struct ep_run {
   ep_account *account;
   int threads;
   const ep_comm *comm; /* NULL: alone */
+  bool loose;          /* products may be left half done */
 };
 
 static _Thread_local ep_run *current;
@@ -135,10 +136,28 @@ void ep_run_note(const char *format, ...) {
 
 bool ep_run_stopped(void) { return current && current->hooks.stop && *current->hooks.stop; }
 
-ep_status ep_run_step(const char *what, double done, double total) {
-  ep_run_progress(what, done, total);
+ep_status ep_run_look(void) {
   EP_CHECK(!ep_run_stopped(), EP_ERR_INTERRUPTED, "interrupted; nothing was written");
   return EP_OK;
+}
+
+ep_status ep_run_step(const char *what, double done, double total) {
+  ep_run_progress(what, done, total);
+  return ep_run_look();
+}
+
+void ep_run_loose_begin(void) {
+  if (current) current->loose = true;
+}
+
+ep_status ep_run_loose_end(void) {
+  const bool loose = current && current->loose;
+  if (current) current->loose = false;
+  return loose ? ep_run_look() : EP_OK;
+}
+
+const volatile int *ep_run_loose_stop(void) {
+  return current && current->loose ? current->hooks.stop : NULL;
 }
 
 const char *ep_run_parts(void) { return current ? current->hooks.parts : NULL; }

@@ -141,9 +141,12 @@ static ep_status fill(ep_cells *c, scan s, size_t size) {
 
 /* ---- names */
 
-/* A first line without a number is a header, if anything follows it. */
+/* A first line without a number is a header, if anything follows it. A lone column of words whose first one comes again
+ * has none: these are labels. */
 static bool has_header(const ep_cells *c) {
   double x;
+  for (ptrdiff_t i = 1; c->cols == 1 && i < c->rows; i++)
+    if (strcmp(c->cell[i], c->cell[0]) == 0) return false;
   for (ptrdiff_t j = 0; j < c->cols; j++)
     if (ep_cell_number(&x, c->cell[j], '.') || ep_cell_number(&x, c->cell[j], ',')) return false;
   return c->rows > 1;

@@ -202,10 +202,10 @@ static ep_status match(glob_t *found, const char *pattern) {
 }
 
 /* labels of a file, or of shards, one below the other */
-static ep_status append_labels(int **labels, ptrdiff_t *n, const char *path) {
+static ep_status append_labels(int **labels, json_t **classes, ptrdiff_t *n, const char *path) {
   int *more, *all;
   ptrdiff_t count;
-  EP_TRY(ep_labels_read(&more, &count, path));
+  EP_TRY(ep_table_labels(&more, classes, &count, path));
   all = ep_alloc(*n + count, sizeof *all);
   if (all && *n) memcpy(all, *labels, (size_t)*n * sizeof *all);
   if (all) memcpy(all + *n, more, (size_t)count * sizeof *all);
@@ -217,13 +217,15 @@ static ep_status append_labels(int **labels, ptrdiff_t *n, const char *path) {
   return EP_OK;
 }
 
-static ep_status read_labels(int **labels, ptrdiff_t *n, const char *path) {
+/* *classes: the words that labels are places of; NULL: they are whole numbers */
+static ep_status read_labels(int **labels, json_t **classes, ptrdiff_t *n, const char *path) {
   glob_t found = {0};
   *n = 0;
-  if (!is_pattern(path)) return ep_labels_read(labels, n, path);
+  *classes = NULL;
+  if (!is_pattern(path)) return ep_table_labels(labels, classes, n, path);
   ep_status st = match(&found, path);
   for (size_t i = 0; !st && i < found.gl_pathc; i++)
-    st = append_labels(labels, n, found.gl_pathv[i]);
+    st = append_labels(labels, classes, n, found.gl_pathv[i]);
   globfree(&found);
   return st;
 }
@@ -240,6 +242,7 @@ static ep_status open_shards(ep_rows **rows, const char *pattern) {
 static ep_status open_cifar(ep_rows **rows, int **labels, const char *folder, bool test) {
   char path[CIFAR_FILES][1200];
   const char *list[CIFAR_FILES];
+  json_t *none = NULL; /* labels of batches are numbers */
   ptrdiff_t n = 0;
   int count = 0;
   for (int i = test ? CIFAR_TRAIN : 0; i < (test ? CIFAR_FILES : CIFAR_TRAIN); i++)
@@ -247,7 +250,7 @@ static ep_status open_cifar(ep_rows **rows, int **labels, const char *folder, bo
   EP_CHECK(count > 0, EP_ERR_INPUT, "%s: no file %s in this folder", folder,
            test ? "test_batch.bin" : "data_batch_1.bin");
   EP_TRY(ep_rows_stack(rows, list, count));
-  for (int i = 0; i < count; i++) EP_TRY(append_labels(labels, &n, list[i]));
+  for (int i = 0; i < count; i++) EP_TRY(append_labels(labels, &none, &n, list[i]));
   return check_labels(n, ep_rows_count(*rows), folder);
 }
 
@@ -261,7 +264,7 @@ static bool is_cifar(const char *folder) {
 static ep_status open_table(ep_rows **rows, int **labels, ep_table *t, const char *path) {
   EP_TRY(ep_rows_of_matrix(rows, &t->X, path));
   *labels = t->labels;
-  ep_rows_set_table(*rows, t->plan, t->spread, t->group);
+  ep_rows_set_table(*rows, t);
   *t = (ep_table){0};
   return EP_OK;
 }
@@ -305,13 +308,16 @@ static ep_status check_there(const char *path) {
 
 static ep_status open_file(ep_rows **rows, int **labels, const opening *o) {
   const char *label_path = o->config->labels;
+  json_t *classes;
   ptrdiff_t n;
   EP_TRY(check_there(o->config->data));
   EP_TRY(open_points(rows, labels, o));
   if (!*label_path) return EP_OK;
   ep_release(*labels);
   *labels = NULL;
-  EP_TRY(read_labels(labels, &n, label_path));
+  const ep_status st = read_labels(labels, &classes, &n, label_path);
+  ep_rows_set_classes(*rows, classes);
+  EP_TRY(st);
   return check_labels(n, ep_rows_count(*rows), label_path);
 }
 
@@ -327,12 +333,15 @@ static void split_part(char name[1024], bool *test, const char *text) {
 static ep_status open_images(ep_rows **rows, int **labels, const char *folder, const char *part,
                              const ep_data_config *config) {
   char path[1100];
+  json_t *classes;
   ep_array a;
   snprintf(path, sizeof path, "%s%s%s", folder, *part ? "/" : "", part);
   EP_CHECK(!*part || is_folder(path), EP_ERR_INPUT, "%s: has no sub-folder %s", folder, part);
-  EP_TRY(ep_images_read(&a, labels, path, config->image, config->strict));
+  EP_TRY(ep_images_read(&a, labels, &classes, path, config->image, config->strict));
   const ep_status st = ep_rows_of_array(rows, &a, config->data);
   ep_array_free(&a);
+  if (st) json_decref(classes);
+  else ep_rows_set_classes(*rows, classes);
   return st;
 }
 
@@ -364,7 +373,7 @@ static ep_status open_packaged(ep_rows **rows, int **labels, const ep_packaged *
   if (p->first) ep_rows_draw(*rows, NULL, p->first);
   if (!p->labels[0]) return EP_OK;
   snprintf(path, sizeof path, "%s/%s", folder, p->labels);
-  EP_TRY(read_labels(labels, &n, path));
+  EP_TRY(ep_labels_read(labels, &n, path));
   return check_labels(n, ep_rows_count(*rows), path);
 }
 
@@ -474,7 +483,7 @@ static ep_status set_image(ep_rows *rows, const ep_data_config *config) {
 static ep_status standardise(ep_rows *rows, const opening *o) {
   if (ep_rows_table(rows)) return EP_OK;
   if (o->table) return ep_rows_scale_as(rows, o->table, o->config->data);
-  return strcmp(o->config->scale, "standard") == 0 ? ep_rows_standardise(rows) : EP_OK;
+  return o->config->scale == EP_SCALE_STANDARD ? ep_rows_standardise(rows) : EP_OK;
 }
 
 static ep_status open_any(ep_rows **rows, int **labels, const opening *o) {
@@ -543,9 +552,11 @@ ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,
   EP_TRY(ep_rows_open(&rows, &out->labels, config, run, table));
   out->shape = ep_rows_shape(rows);
   out->table = json_incref((json_t *)ep_rows_table(rows));
+  out->classes = json_incref((json_t *)ep_rows_classes(rows));
   ep_status st =
       ep_mat_new(&out->X, ep_run_precision(run), ep_rows_count(rows), ep_rows_length(rows));
   if (!st) st = ep_rows_read(&out->X, rows, NULL, 0);
+  if (!st) st = ep_rows_missing(&out->missing, rows);
   ep_rows_free(rows);
   if (st) ep_dataset_free(out);
   return st;
@@ -554,14 +565,17 @@ ep_status ep_dataset_load_as(ep_dataset *out, const ep_data_config *config,
 void ep_dataset_free(ep_dataset *set) {
   ep_mat_free(&set->X);
   ep_release(set->labels);
+  ep_release(set->missing);
   json_decref(set->table);
+  json_decref(set->classes);
   set->labels = NULL;
-  set->table = NULL;
+  set->missing = NULL;
+  set->table = set->classes = NULL;
 }
 
 bool ep_scale_is_unit(const ep_data_config *config, ep_image_shape shape) {
-  if (strcmp(config->scale, "auto") == 0) return shape.height > 0;
-  return strcmp(config->scale, "unit") == 0;
+  if (config->scale == EP_SCALE_AUTO) return shape.height > 0;
+  return config->scale == EP_SCALE_UNIT;
 }
 
 bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config) {

@@ -19,6 +19,7 @@ typedef struct {
   int *label;
   ptrdiff_t count, room;
   int labels;      /* sub-folders with pictures */
+  json_t *classes; /* their names */
   ptrdiff_t plain; /* pictures that are in none */
 } listing;
 
@@ -58,6 +59,16 @@ static bool is_folder(const char *folder, const char *name) {
   return name[0] != '.' && n < (int)sizeof path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
+/* a sub-folder that has pictures; one whose name is no UTF-8 goes by its number */
+static ep_status add_class(listing *l, const char *name) {
+  json_t *word = json_string(name);
+  if (!word) word = json_sprintf("%d", l->labels);
+  EP_CHECK(json_array_append_new(l->classes, word) == 0, EP_ERR_NOMEM,
+           "%s: no memory for the names of folders", l->folder);
+  l->labels++;
+  return EP_OK;
+}
+
 /* pictures of one folder; with `deeper`, those of its sub-folders too */
 static ep_status list(listing *l, const char *within, int label, bool deeper) {
   char path[2 * LONGEST];
@@ -71,7 +82,7 @@ static ep_status list(listing *l, const char *within, int label, bool deeper) {
     if (deeper && is_folder(path, name)) {
       const ptrdiff_t before = l->count;
       st = list(l, name, l->labels, false);
-      l->labels += l->count > before;
+      if (!st && l->count > before) st = add_class(l, name);
     } else if (is_picture_name(name)) {
       st = add(l, within, name, label);
       l->plain += !*within;
@@ -200,15 +211,17 @@ static ep_status make(ep_array *a, listing *l, const char *image, bool strict) {
   return EP_OK;
 }
 
-ep_status ep_images_read(ep_array *a, int **labels, const char *folder, const char *image,
-                         bool strict) {
-  listing l = {.folder = folder};
+ep_status ep_images_read(ep_array *a, int **labels, json_t **classes, const char *folder,
+                         const char *image, bool strict) {
+  listing l = {.folder = folder, .classes = json_array()};
   *a = (ep_array){.owner = NULL};
   *labels = NULL;
+  *classes = NULL;
   const ep_status st = make(a, &l, image, strict);
-  if (!st && l.labels) *labels = l.label, l.label = NULL;
+  if (!st && l.labels) *labels = l.label, *classes = json_incref(l.classes), l.label = NULL;
   if (st) ep_array_free(a);
   ep_release(l.name);
   ep_release(l.label);
+  json_decref(l.classes);
   return st;
 }

@@ -33,8 +33,12 @@ enum {
 static ep_status zip_failed(const ep_npz *z, zip_error_t *e, ep_status st, const char *what) {
   /* it does not always remember that it was memory */
   const bool memory = zip_error_code_zip(e) == ZIP_ER_MEMORY || errno == ENOMEM;
+  /* in the system's words, as of every other file */
+  const bool absent = zip_error_code_zip(e) == ZIP_ER_NOENT;
   return EP_FAIL(memory ? EP_ERR_NOMEM : st, "%s: %s: %s", z->name, what,
-                 memory ? "out of memory" : zip_error_strerror(e));
+                 memory   ? "out of memory"
+                 : absent ? strerror(ENOENT)
+                          : zip_error_strerror(e));
 }
 
 static ep_status new_npz(ep_npz **out, const char *path) {

@@ -3,6 +3,7 @@
  * into `bytes` (no copy, owner NULL) unless the comment says otherwise. `name` is for messages. */
 #include <eigenpair/array.h>
 #include <eigenpair/augment.h>
+#include <eigenpair/json.h>
 #include <locale.h>
 
 ep_status ep_parse_npy(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
@@ -36,10 +37,11 @@ ep_status ep_parse_picture(ep_array *a, const unsigned char *bytes, size_t size,
 bool ep_picture_magic(const unsigned char *bytes, size_t size);
 /* out (C, H, W): the largest central box of that shape, resampled. */
 ep_status ep_picture_fit(unsigned char *out, const ep_array *picture, ep_image_shape to);
-/* The pictures of a folder as (n, C, H, W) bytes in the order of their names; its sub-folders are labels (none: NULL).
+/* The pictures of a folder as (n, C, H, W) bytes in the order of their names; its sub-folders are labels, by their names
+ * (none: NULL).
  * `image`: HxW or CxHxW; empty: the first picture's, sides of 64 at most. What cannot be read is skipped with a note. */
-ep_status ep_images_read(ep_array *a, int **labels, const char *folder, const char *image,
-                         bool strict);
+ep_status ep_images_read(ep_array *a, int **labels, json_t **classes, const char *folder,
+                         const char *image, bool strict);
 /* Any of the above (not .npz, no pictures) by content. */
 ep_status ep_parse_any(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 

@@ -25,6 +25,7 @@ struct ep_view_rows {
   uint64_t seed;
 };
 
+/* Asked to stop on the way, there are no points: whoever began to work on them would do a step first. */
 static ep_status lay_out(ep_points *out, const struct ep_view_rows *m) {
   const ptrdiff_t n = m->anchors;
   EP_TRY(ep_mat_new(&out->X, out->X.prec, out->X.rows, out->X.cols));
@@ -32,11 +33,13 @@ static ep_status lay_out(ep_points *out, const struct ep_view_rows *m) {
   EP_TRY(ep_rows_read(&anchors, m->rows, NULL, 0));
   for (int v = 1; v < out->X.rows / n; v++) {
     const ep_mat view = ep_mat_rows(&out->X, v * n, n);
+    EP_TRY(ep_run_look());
     EP_TRY(ep_augment_apply(&view, &anchors, &m->chain, out->shape, m->seed, 0, v));
   }
   if (out->unit) ep_scale_to_unit(&out->X);
   out->drawn = out->X.rows;
-  return ep_pairs_merge_equal(&out->X, &out->pairs);
+  EP_TRY(ep_pairs_merge_equal(&out->X, &out->pairs));
+  return ep_run_look();
 }
 
 ptrdiff_t ep_points_drawn(const ep_points *p) { return p->drawn ? p->drawn : p->X.rows; }
@@ -256,7 +259,7 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
            "they are");
   pair_files *f = ep_alloc(1, sizeof *f);
   EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of files");
-  out->unit = strcmp(data->scale, "unit") == 0;
+  out->unit = data->scale == EP_SCALE_UNIT;
   const ep_status st = read_files(out, f, data, config, run, shard);
   ep_release(f);
   return st;
@@ -347,7 +350,7 @@ static ep_status pair_arrays(ep_points *out, pair_files *f, const ep_array *arra
 
 static ep_status points_pair(ep_points *out, const ep_array *arrays, int count, int positives,
                              const ep_data_config *data, const ep_run_config *run) {
-  *out = (ep_points){.unit = strcmp(data->scale, "unit") == 0};
+  *out = (ep_points){.unit = data->scale == EP_SCALE_UNIT};
   EP_CHECK(count >= 2 && count <= MOST_FILES && positives >= 1 && positives < count, EP_ERR_ARG,
            "ready pairs are anchors, 1 or more positives, and negatives: at most %d in all",
            MOST_FILES);

@@ -13,6 +13,7 @@ typedef struct {
   ptrdiff_t count, *at; /* columns of the plan: which of the file */
   ptrdiff_t label;      /* column of the file; -1: none */
   ptrdiff_t kept, *row; /* rows that are kept */
+  ptrdiff_t filled;     /* of their cells so many are missing */
 } ep_reading;
 
 ep_status ep_reading_no_memory(const ep_reading *r);

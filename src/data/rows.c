@@ -34,9 +34,10 @@ struct ep_rows {
   ptrdiff_t *drawn;        /* (count) which rows of all; NULL: all of them, in order */
   ep_image_shape shape;
   bool plain; /* bytes are numbers, not pixels */
-  json_t *table;
+  json_t *table, *classes;
   double *spread, *mean, *inverse; /* (length) or NULL; x is read as (x - mean) inverse */
   int *group;
+  bool *missing; /* (all rows, columns of the table) or NULL */
   ep_mat sample;
 };
 
@@ -45,6 +46,7 @@ ptrdiff_t ep_rows_length(const ep_rows *r) { return r->length; }
 ptrdiff_t ep_rows_part(const ep_rows *r, int i) { return r->part[i].rows; }
 ep_image_shape ep_rows_shape(const ep_rows *r) { return r->shape; }
 const json_t *ep_rows_table(const ep_rows *r) { return r->table; }
+const json_t *ep_rows_classes(const ep_rows *r) { return r->classes; }
 const double *ep_rows_spread(const ep_rows *r) { return r->spread; }
 const int *ep_rows_group(const ep_rows *r) { return r->group; }
 
@@ -59,10 +61,12 @@ void ep_rows_free(ep_rows *r) {
   ep_release(r->drawn);
   ep_release(r->spread);
   ep_release(r->group);
+  ep_release(r->missing);
   ep_mat_free(&r->sample);
   ep_release(r->mean);
   ep_release(r->inverse);
   json_decref(r->table);
+  json_decref(r->classes);
   ep_release(r);
 }
 
@@ -209,10 +213,17 @@ void ep_rows_set_plain(ep_rows *r) { r->plain = true; }
 
 void ep_rows_set_shape(ep_rows *r, ep_image_shape shape) { r->shape = shape; }
 
-void ep_rows_set_table(ep_rows *r, json_t *plan, double *spread, int *group) {
-  r->table = plan;
-  r->spread = spread;
-  r->group = group;
+void ep_rows_set_table(ep_rows *r, const ep_table *t) {
+  r->table = t->plan;
+  r->spread = t->spread;
+  r->group = t->group;
+  r->missing = t->missing;
+  ep_rows_set_classes(r, json_incref(json_object_get(t->plan, "classes")));
+}
+
+void ep_rows_set_classes(ep_rows *r, json_t *classes) {
+  json_decref(r->classes);
+  r->classes = classes;
 }
 
 /* ---- reading */
@@ -273,6 +284,17 @@ static trouble read_row(const ep_mat *X, ptrdiff_t i, const ep_rows *r, ptrdiff_
 
 /* which of all rows is the i-th of those drawn */
 static ptrdiff_t row_of(const ep_rows *r, ptrdiff_t i) { return r->drawn ? r->drawn[i] : i; }
+
+ep_status ep_rows_missing(bool **out, const ep_rows *r) {
+  const ptrdiff_t columns = (ptrdiff_t)json_array_size(json_object_get(r->table, "columns"));
+  *out = NULL;
+  if (!r->missing) return EP_OK;
+  *out = ep_alloc(r->count * columns, sizeof **out);
+  EP_CHECK(*out, EP_ERR_NOMEM, "no memory for what is missing in %td rows", r->count);
+  for (ptrdiff_t i = 0; i < r->count; i++)
+    memcpy(*out + i * columns, r->missing + row_of(r, i) * columns, (size_t)columns * sizeof **out);
+  return EP_OK;
+}
 
 /* says what is wrong with a row; its values as they stand in the file, in double */
 static ep_status complain(const ep_mat *row_in_double, const ep_rows *r, ptrdiff_t row,

@@ -23,8 +23,11 @@ ep_status ep_rows_open_array(ep_rows **out, const ep_array *X, const ep_data_con
 void ep_rows_draw(ep_rows *rows, ptrdiff_t *drawn, ptrdiff_t count);
 void ep_rows_set_plain(ep_rows *rows); /* bytes are read as 0 .. 255, not as pixels */
 void ep_rows_set_shape(ep_rows *rows, ep_image_shape shape);
-/* What the rows were as a table (taken over): the plan, spread and group of every column (data/table.h). */
-void ep_rows_set_table(ep_rows *rows, json_t *plan, double *spread, int *group);
+/* What the rows were as a table (data/table.h), taken over but for X and the labels. */
+struct ep_table;
+void ep_rows_set_table(ep_rows *rows, const struct ep_table *table);
+void ep_rows_set_classes(ep_rows *rows,
+                         json_t *classes); /* names of labels, taken over; NULL: none */
 /* From now on every column is read as (x - mean) / deviation, of these rows themselves or of a plan. */
 ep_status ep_rows_standardise(ep_rows *rows);
 ep_status ep_rows_scale_as(ep_rows *rows, const json_t *plan, const char *name);
@@ -37,9 +40,12 @@ ep_dtype ep_rows_dtype(const ep_rows *rows);        /* of the first file */
 ptrdiff_t ep_rows_length(const ep_rows *rows);      /* numbers a row */
 ptrdiff_t ep_rows_part(const ep_rows *rows, int i); /* rows of the i-th file */
 ep_image_shape ep_rows_shape(const ep_rows *rows);
-const json_t *ep_rows_table(const ep_rows *rows);  /* NULL: no table, no scale */
-const double *ep_rows_spread(const ep_rows *rows); /* NULL: none is known */
-const int *ep_rows_group(const ep_rows *rows);     /* NULL: every column by itself */
+const json_t *ep_rows_table(const ep_rows *rows);   /* NULL: no table, no scale */
+const json_t *ep_rows_classes(const ep_rows *rows); /* names of the labels; NULL: numbers */
+const double *ep_rows_spread(const ep_rows *rows);  /* NULL: none is known */
+const int *ep_rows_group(const ep_rows *rows);      /* NULL: every column by itself */
+/* *out (count, columns of the plan), of ep_alloc: cells that were filled in; NULL: none was */
+ep_status ep_rows_missing(bool **out, const ep_rows *rows);
 
 /* X (n x D) = rows index[0 .. n-1], or from `first` on where index is NULL; pixels in [0, 1]. Fails on values that are
  * not finite, naming the place. Any number of threads may read at once. */

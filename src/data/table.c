@@ -38,9 +38,9 @@ static ep_status find_columns(ep_reading *r) {
 /* ---- rows */
 
 static ep_status keep_rows(ep_reading *r) {
-  const char *what = r->config->missing;
-  const bool drop = strcmp(what, "drop") == 0, error = strcmp(what, "error") == 0;
-  ptrdiff_t unlabelled = 0, dropped = 0, filled = 0;
+  const int what = r->config->missing;
+  const bool drop = what == EP_MISSING_DROP, error = what == EP_MISSING_ERROR;
+  ptrdiff_t unlabelled = 0, dropped = 0;
   for (ptrdiff_t i = 0; i < r->cells.rows; i++) {
     ptrdiff_t holes = 0;
     EP_TRY(ep_reading_step(i, r->cells.rows));
@@ -58,7 +58,7 @@ static ep_status keep_rows(ep_reading *r) {
     unlabelled += no_label;
     dropped += !no_label && drop && holes > 0;
     if (no_label || (drop && holes > 0)) continue;
-    filled += holes;
+    r->filled += holes;
     r->row[r->kept++] = i;
   }
   EP_CHECK(r->kept > 0, EP_ERR_INPUT, "%s: no row is left without a missing value", r->file);
@@ -68,11 +68,11 @@ static ep_status keep_rows(ep_reading *r) {
   if (dropped)
     ep_run_note("%s: %td row%s left out", r->file, dropped,
                 dropped == 1 ? " with a missing value is" : "s with missing values are");
-  if (filled)
+  if (r->filled && r->config->data[0]) /* a file to colour by keeps its holes */
     ep_run_note(
         "%s: %td missing value%s became the mean of their column; --missing drop leaves such "
         "rows out, error stops at them",
-        r->file, filled, filled == 1 ? "" : "s");
+        r->file, r->filled, r->filled == 1 ? "" : "s");
   return EP_OK;
 }
 
@@ -149,6 +149,16 @@ static ep_status fill_text(const ep_table *t, const ep_reading *r, ptrdiff_t k, 
   return st;
 }
 
+static ep_status mark_missing(ep_table *out, const ep_reading *r) {
+  if (!r->filled) return EP_OK;
+  out->missing = ep_alloc(r->kept * r->count, sizeof *out->missing);
+  if (!out->missing) return ep_reading_no_memory(r);
+  for (ptrdiff_t i = 0; i < r->kept; i++)
+    for (ptrdiff_t k = 0; k < r->count; k++)
+      out->missing[i * r->count + k] = ep_cell_is_missing(ep_cell(&r->cells, r->row[i], r->at[k]));
+  return EP_OK;
+}
+
 static ep_status fill(ep_table *out, const ep_reading *r, ep_precision prec) {
   ptrdiff_t D = 0;
   for (ptrdiff_t k = 0; k < r->count; k++) D += width_of(ep_plan_column(r, k));
@@ -160,7 +170,7 @@ static ep_status fill(ep_table *out, const ep_reading *r, ep_precision prec) {
   for (ptrdiff_t k = 0, to = 0; k < r->count; to += width_of(ep_plan_column(r, k)), k++)
     EP_TRY(ep_column_is_text(ep_plan_column(r, k)) ? fill_text(out, r, k, to)
                                                    : fill_number(out, r, k, to));
-  return EP_OK;
+  return mark_missing(out, r);
 }
 
 /* ---- a table */
@@ -276,6 +286,7 @@ void ep_table_free(ep_table *t) {
   ep_release(t->labels);
   ep_release(t->spread);
   ep_release(t->group);
+  ep_release(t->missing);
   json_decref(t->plan);
   *t = (ep_table){0};
 }

@@ -7,12 +7,13 @@
  * A column of text is one of 0 and 1 for every category, in the order of the list. */
 #include <eigenpair/dataset.h>
 
-typedef struct {
+typedef struct ep_table {
   ep_mat X;       /* (n, D) */
   int *labels;    /* (n): places in classes, or whole numbers; NULL: none */
   json_t *plan;   /* see above */
   double *spread; /* (D) standard deviation of a column on the first table, after scaling */
   int *group;     /* (D) the column of the plan it came from */
+  bool *missing;  /* (n, columns of the plan) the cell was empty and is filled in; NULL: none was */
 } ep_table;
 
 /* `plan` NULL: learn one, as the options say. Else only --label-column and --missing of the options hold. */

@@ -159,9 +159,9 @@ static bool is_mixed(const ep_reading *r, double *least, double *most) {
 
 static ep_status choose_scale(const ep_reading *r) {
   double least, most;
-  const char *scale = r->config->scale;
-  const bool open = strcmp(scale, "auto") == 0, mixed = is_mixed(r, &least, &most);
-  const bool standard = open ? mixed : strcmp(scale, "standard") == 0;
+  const int scale = r->config->scale;
+  const bool open = scale == EP_SCALE_AUTO, mixed = is_mixed(r, &least, &most);
+  const bool standard = open ? mixed : scale == EP_SCALE_STANDARD;
   EP_TRY(ep_json_put(r->plan, "scale", json_string(standard ? "standard" : "raw")));
   if (open && mixed && most > 0)
     ep_run_note(
@@ -211,7 +211,7 @@ ep_status ep_plan_learn(ep_reading *r) {
   ep_release(dropped);
   EP_TRY(st);
   EP_TRY(ep_json_put(r->plan, "columns", json_array()));
-  EP_TRY(ep_json_put(r->plan, "missing", json_string(r->config->missing)));
+  EP_TRY(ep_json_put(r->plan, "missing", json_string(ep_missing_name(r->config->missing))));
   if (r->label >= 0) EP_TRY(ep_json_put(r->plan, "label", json_string(r->cells.name[r->label])));
   return learn_columns(r);
 }

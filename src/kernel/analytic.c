@@ -274,7 +274,8 @@ static long tile_fill(const ep_mat *K, const tile *t, const model *m, const poin
                       const points *y) {
   enum { STRIP = 16 };
   long bad = 0;
-  ep_mat_mul(&t->T, 1, &t->U, EP_N, &t->V, EP_T, 0);
+  if (t->V.data == t->U.data) ep_mat_gram(&t->T, 1, &t->U, 0);
+  else ep_mat_mul(&t->T, 1, &t->U, EP_N, &t->V, EP_T, 0);
 #pragma omp parallel for schedule(dynamic) reduction(+ : bad) if (t->T.rows * t->T.cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < t->T.rows; i += STRIP) {
     const ptrdiff_t end = i + STRIP < t->T.rows ? i + STRIP : t->T.rows;

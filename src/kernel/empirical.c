@@ -120,10 +120,11 @@ ep_status ep_ntk_plan(ep_ntk_cost *c, const ep_net *net, const ep_mat *X, const 
   EP_CHECK(X->cols == net->shape.inputs && (!Y || Y->cols == X->cols), EP_ERR_SHAPE,
            "the network takes points of dimension %td, the data have %td", net->shape.inputs,
            X->cols != net->shape.inputs ? X->cols : Y->cols);
-  /* a pair of blocks is at most a few seconds of work: there is something to tell, and a place to stop */
+  /* a pair of blocks is at most half a second of work or so: there is something to tell, and a place to stop */
   const double entries = (double)ep_layout_entries(layout, net->shape.outputs);
   const double at_once =
-      fmax(128, sqrt(2e11 / (entries * (double)ep_net_widest(&net->shape) * net->shape.depth)));
+      fmax(128, sqrt(2e10 / (entries * (double)ep_net_widest(&net->shape) * net->shape.depth +
+                             (double)X->cols)));
   *c = (ep_ntk_cost){.symmetric = !Y, .block = (double)most < at_once ? most : (ptrdiff_t)at_once};
   int sets = Y || c->block < most ? 2 : 1; /* one block of one set needs one set of features */
   while (c->block > 1 && block_bytes(net, layout, (double)c->block, sets) > memory) {
@@ -412,7 +413,9 @@ static ep_status ntk_empirical(const ep_mat *K, const ep_net *net, const ep_mat 
   EP_CHECK(K->rows == X->rows && K->cols == n2 * ep_layout_entries(layout, net->shape.outputs),
            EP_ERR_SHAPE, "the kernel's matrix is %td x %td", K->rows, K->cols);
   ep_work work = {0};
-  const ep_status st = compute(&work, &w, K);
+  ep_run_loose_begin();
+  ep_status st = compute(&work, &w, K);
+  if (ep_run_loose_end()) st = EP_ERR_INTERRUPTED;
   ep_work_free(&work);
   return st;
 }

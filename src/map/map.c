@@ -43,7 +43,7 @@ const char *ep_filters_name(int i) {
 }
 
 ep_psi ep_psi_of(const ep_objective *o) {
-  return (ep_psi){strcmp(ep_objective_similarity(o), "cosine") == 0, o->config.delta};
+  return (ep_psi){ep_objective_is_cosine(o), o->config.delta};
 }
 
 static ep_status chosen(const ep_map_kind **out, const ep_feature_config *config) {

@@ -146,7 +146,7 @@ static ep_status draw(ep_work *work, ep_patches *p, const ep_feature_config *con
   EP_TRY(ep_mat_new(&p->F, prec, p->filters, numbers_a_patch(p)));
   EP_TRY(ep_mat_new(&p->theta, prec, 1, p->filters));
   EP_TRY(sample(work, &S, &contrast, p, &from, seed));
-  EP_TRY(draw_filters(p, strcmp(config->filters, "gaussian") == 0, &from, contrast, seed));
+  EP_TRY(draw_filters(p, config->filters == EP_FILTERS_GAUSSIAN, &from, contrast, seed));
   return thresholds(work, p, &S);
 }
 

@@ -16,8 +16,9 @@ static ep_status check(const ep_training *t, const ep_alpha *alpha) {
         EP_ERR_INPUT,
         "method alpha takes one positive and no negatives an anchor (--pairs positives): every "
         "other anchor is a negative");
-  EP_CHECK(strcmp(t->setup->objective.loss, "linear") == 0, EP_ERR_ARG,
-           "method alpha has --weights in the place of --loss %s", t->setup->objective.loss);
+  EP_CHECK(ep_objective_is_trace(&t->objective) && !ep_objective_positives_only(&t->objective),
+           EP_ERR_ARG, "method alpha has --weights in the place of --loss %s",
+           t->setup->objective.loss);
   EP_CHECK(alpha->kind != EP_ALPHA_GIVEN || ep_training_full_batch(t), EP_ERR_ARG,
            "given weights are of all pairs: leave --batch out");
   return ep_alpha_check(alpha, p->anchors);
@@ -84,7 +85,7 @@ static ep_status unit_rows(ep_training *t) {
 static ep_status fit(ep_training *t, const ep_alpha *alpha) {
   const ptrdiff_t n = t->points->pairs.anchors, z = t->setup->net.outputs;
   EP_TRY(check(t, alpha));
-  if (strcmp(t->setup->fit.rows, "unit") == 0) t->project = unit_rows;
+  if (t->setup->fit.rows == EP_ROWS_UNIT) t->project = unit_rows;
   t->loss =
       (ep_loss_function){.value = value,
                          .user = alpha,

@@ -52,7 +52,7 @@ static void fill_in(ep_setup *s, const char *const given[], bool ready) {
     if (!is_in(given, "views")) s->pair.views = 3;
     if (!is_in(given, "augment")) strcpy(s->pair.augment, ep_auto_name(0));
   }
-  if (!is_in(given, "scale")) strcpy(s->data.scale, "raw");
+  if (!is_in(given, "scale")) s->data.scale = EP_SCALE_RAW;
   if (!is_in(given, "outputs")) s->net.outputs = 256;
   if (!is_in(given, "power")) s->closed.power = 1;
   if (!is_in(given, "eigen_tolerance")) s->eigen.eigen_tolerance = 1e-3;

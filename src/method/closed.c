@@ -265,32 +265,32 @@ static void estimate(ep_plan *plan, const ep_map *map, const ep_points *points, 
   const double size = (double)ep_sizeof(points->X.prec), twice = size < 8 ? 2 : 1;
   const double each = ep_map_flops(map), memory = ep_run_memory_left(&s->run), all = p * m * size;
   const double block = 4 * fmin(256, p) * m * size; /* at least; more where there is room */
-  plan->bytes[EP_PRIMAL] = m * m * (size + 8) + 2 * block;
-  const double spare = memory - plan->bytes[EP_PRIMAL];
-  plan->flops[EP_PRIMAL] = each * (all <= 0.6 * spare ? p : n + links) + 2 * n * m * m +
-                           twice * KRYLOV_BLOCKS * 2 * m * m * w;
+  plan->bytes[EP_PATH_PRIMAL] = m * m * (size + 8) + 2 * block;
+  const double spare = memory - plan->bytes[EP_PATH_PRIMAL];
+  plan->flops[EP_PATH_PRIMAL] = each * (all <= 0.6 * spare ? p : n + links) + 2 * n * m * m +
+                                twice * KRYLOV_BLOCKS * 2 * m * m * w;
   const double vectors = 8 * krylov_numbers(s, m, w) + 2 * (m + p) * w * size;
-  plan->bytes[EP_FREE] = vectors + block / 4;
+  plan->bytes[EP_PATH_FREE] = vectors + block / 4;
   plan->features = fmax(0, fmin(1, (memory - vectors) / all));
-  plan->flops[EP_FREE] =
+  plan->flops[EP_PATH_FREE] =
       each * p * (plan->features + (1 - plan->features) * 2 * KRYLOV_BLOCKS) +
       KRYLOV_BLOCKS * w * (4 * p * m + twice * 4 * m * w * (double)s->eigen.krylov);
-  plan->bytes[EP_DUAL] = all + p * p * (8 + (twice > 1 ? size : 0)) + 8 * krylov_numbers(s, p, w);
-  plan->flops[EP_DUAL] = each * p + p * p * m +
-                         twice * (p * p * p / 3 + KRYLOV_BLOCKS * w * 4 * p * p) + 2 * p * m * w;
-  for (int k = 0; k < EP_PATHS; k++) plan->fits[k] = plan->bytes[k] <= memory;
-  if (points->pairs.all_others) plan->fits[EP_PRIMAL] = false;
+  plan->bytes[EP_PATH_DUAL] =
+      all + p * p * (8 + (twice > 1 ? size : 0)) + 8 * krylov_numbers(s, p, w);
+  plan->flops[EP_PATH_DUAL] = each * p + p * p * m +
+                              twice * (p * p * p / 3 + KRYLOV_BLOCKS * w * 4 * p * p) +
+                              2 * p * m * w;
+  for (int k = EP_PATH_PRIMAL; k < EP_PATHS; k++) plan->fits[k] = plan->bytes[k] <= memory;
+  if (points->pairs.all_others) plan->fits[EP_PATH_PRIMAL] = false;
 }
 
 ep_status ep_plan_make(ep_plan *plan, const ep_map *map, const ep_points *points, ptrdiff_t outputs,
                        const ep_setup *s) {
-  int asked;
-  *plan = (ep_plan){.path = EP_FREE};
-  EP_TRY(ep_options_name(&asked, NULL, "--path", s->closed.path, ep_path_name));
+  *plan = (ep_plan){.path = EP_PATH_FREE};
   estimate(plan, map, points, ep_eigen_block(&s->eigen, outputs, map->count), s);
-  for (int k = 0; k < EP_PATHS; k++)
+  for (int k = EP_PATH_PRIMAL; k < EP_PATHS; k++)
     if (plan->fits[k] && plan->flops[k] < plan->flops[plan->path]) plan->path = k;
-  if (asked > 0) plan->path = asked - 1;
+  if (s->closed.path != EP_PATH_AUTO) plan->path = s->closed.path;
   return EP_OK;
 }
 
@@ -299,19 +299,19 @@ ep_status ep_closed_pca(const ep_mat *W, double *lambda, ep_eigen_info *info, ep
   ptrdiff_t positive = 0;
   EP_CHECK(W->cols <= map->count, EP_ERR_ARG, "--outputs %td is more than the %td features",
            W->cols, map->count);
-  if (plan->path == EP_DUAL) {
+  if (plan->path == EP_PATH_DUAL) {
     EP_TRY(solve_dual(W, lambda, info, &positive, map, points, s));
     EP_CHECK(
-        positive == W->cols || strcmp(s->closed.path, "dual") != 0, EP_ERR_ARG,
+        positive == W->cols || s->closed.path != EP_PATH_DUAL, EP_ERR_ARG,
         "--path dual gives eigenvectors of positive eigenvalues only, and there are %td: lower "
         "--outputs or use free",
         positive);
-    if (positive < W->cols) plan->path = EP_FREE;
+    if (positive < W->cols) plan->path = EP_PATH_FREE;
     if (map->count > points->X.rows)
       info->next = fmax(info->next, 0); /* C has more eigenvalues: zeros */
   }
-  if (plan->path == EP_PRIMAL) EP_TRY(solve_primal(W, lambda, info, map, points, s));
-  if (plan->path == EP_FREE) EP_TRY(solve_free(W, lambda, info, map, points, s));
+  if (plan->path == EP_PATH_PRIMAL) EP_TRY(solve_primal(W, lambda, info, map, points, s));
+  if (plan->path == EP_PATH_FREE) EP_TRY(solve_free(W, lambda, info, map, points, s));
   ep_eigen_signs(W);
   return EP_OK;
 }
@@ -321,13 +321,10 @@ ep_status ep_closed_pca(const ep_mat *W, double *lambda, ep_eigen_info *info, ep
 ep_status ep_closed_psi(ep_psi *psi, const ep_setup *s) {
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &s->objective));
-  EP_CHECK(
-      strcmp(s->objective.loss, "linear") == 0 || strcmp(s->objective.loss, "noncontrastive") == 0,
-      EP_ERR_ARG, "method %s maximises the linear loss's trace; loss %s has %s", s->fit.method,
-      s->objective.loss,
-      strcmp(s->objective.loss, "softmax") && strcmp(s->objective.loss, "ntxent")
-          ? "its closed form in --method whitened"
-          : "no closed form");
+  EP_CHECK(ep_objective_is_trace(&o), EP_ERR_ARG,
+           "method %s maximises the linear loss's trace; loss %s has %s", s->fit.method,
+           s->objective.loss,
+           ep_objective_whitens(&o) ? "its closed form in --method whitened" : "no closed form");
   *psi = ep_psi_of(&o);
   return EP_OK;
 }
@@ -342,11 +339,11 @@ ep_status ep_closed_explain_map(ep_fit_info *info, const ep_map *map) {
 ep_status ep_plan_explain(ep_fit_info *info, const ep_plan *plan, const ep_map *map,
                           const ep_points *points, const ep_setup *s) {
   EP_TRY(ep_fit_explain(info, "path     %s%s: %td features, %td points, %td anchors",
-                        ep_path_name(plan->path + 1),
-                        strcmp(s->closed.path, "auto") ? ", as asked" : ", the cheapest that fits",
+                        ep_path_name(plan->path),
+                        s->closed.path != EP_PATH_AUTO ? ", as asked" : ", the cheapest that fits",
                         map->count, points->X.rows, points->pairs.anchors));
-  for (int k = 0; k < EP_PATHS; k++)
-    EP_TRY(ep_fit_explain(info, "%-8s about %.3g Gflop, %.0f MiB%s", ep_path_name(k + 1),
+  for (int k = EP_PATH_PRIMAL; k < EP_PATHS; k++)
+    EP_TRY(ep_fit_explain(info, "%-8s about %.3g Gflop, %.0f MiB%s", ep_path_name(k),
                           plan->flops[k] / 1e9, plan->bytes[k] / 1048576,
                           plan->fits[k] ? "" : ": not possible here"));
   EP_TRY(ep_closed_explain_map(info, map));

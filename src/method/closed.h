@@ -25,9 +25,8 @@ bool ep_psi_rows_all_kept(const ep_psi_rows *rows);
 ep_status ep_psi_rows_gather(const ep_mat *H, const ep_map *map, const ep_points *points,
                              const ptrdiff_t *index, const ep_mat *x);
 
-typedef enum { EP_PRIMAL, EP_FREE, EP_DUAL, EP_PATHS } ep_solver;
 typedef struct {
-  ep_solver path;
+  ep_closed_path path;                     /* never auto, of which the arrays say nothing */
   double flops[EP_PATHS], bytes[EP_PATHS]; /* estimates; flops of double counted twice in single */
   bool fits[EP_PATHS];
   double features; /* share of them that `free` keeps */

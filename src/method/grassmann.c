@@ -34,9 +34,7 @@ static ep_status move_W(ep_work *work, const ep_net *net, const ep_mat *grad, do
 
 static ep_status retract_W(const ep_net *net, const ep_mat *grad, double rate, const ep_setup *s) {
   ep_work work = {0};
-  int how = 0;
-  EP_TRY(ep_options_name(&how, NULL, "--retraction", s->closed.retraction, ep_retraction_name));
-  const ep_status st = move_W(&work, net, grad, rate, how);
+  const ep_status st = move_W(&work, net, grad, rate, s->closed.retraction);
   ep_work_free(&work);
   return st;
 }
@@ -98,29 +96,24 @@ static ep_status iterate_loss(ep_training *t, double *loss, bool gradient) {
 
 /* ---- setting up */
 
-/* What the cosine divides by. features: |phi(Vx)|, the right side of WIDE eq. 9, which makes the linear loss a trace of C;
- * outputs: |f(x)|, the cosine itself. */
-enum { FEATURES, OUTPUTS };
 const char *ep_norms_name(int i) {
-  static const char *const names[] = {[FEATURES] = "features", [OUTPUTS] = "outputs"};
-  return i < 2 ? names[i] : NULL;
+  static const char *const names[] = {"features", "outputs", NULL};
+  return names[i];
 }
 
 /* Losses of inner products do not see a rotation of the outputs; the others have no place on the Grassmannian. With the
  * norms of features in psi, similarities are products of the outputs. */
 static ep_status objective(ep_training *t, ep_psi *psi, bool iterated) {
-  ep_objective_config config = t->setup->objective;
-  int norms = 0;
+  const int norms = t->setup->closed.norms;
   *psi = ep_psi_of(&t->objective);
-  EP_TRY(ep_options_name(&norms, NULL, "--norms", t->setup->closed.norms, ep_norms_name));
-  EP_CHECK(strcmp(config.loss, "barlow") != 0 && strcmp(config.loss, "vicreg") != 0, EP_ERR_ARG,
+  EP_CHECK(!ep_objective_of_views(&t->objective), EP_ERR_ARG,
            "loss %s changes when outputs are rotated: it has no descent with W'W = I; use gd or "
            "whitened",
-           config.loss);
-  EP_CHECK(norms == FEATURES || !iterated, EP_ERR_ARG,
+           t->setup->objective.loss);
+  EP_CHECK(norms == EP_NORMS_FEATURES || !iterated, EP_ERR_ARG,
            "--norms outputs: the cosine itself is no trace of C, so W is no PCA; use --method "
            "grassmann");
-  if (norms == OUTPUTS) psi->cosine = false;
+  if (norms == EP_NORMS_OUTPUTS) psi->cosine = false;
   else ep_objective_products(&t->objective);
   return EP_OK;
 }

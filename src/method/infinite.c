@@ -53,6 +53,7 @@ static ep_status exact(ep_work *work, ep_model *model, ep_fit_info *info, const 
   double *lambda;
   ptrdiff_t positive = 0;
   ep_eigen_info eigen = {0};
+  EP_CHECK(z <= p, EP_ERR_ARG, "--outputs %td is more than the %td points", z, p);
   EP_CHECK((double)p * (double)p * sizeof(double) <= ep_run_memory_left(&s->run), EP_ERR_ARG,
            "the Gram matrix of %td points does not fit --memory: use --landmarks", p);
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, p, p));
@@ -112,7 +113,8 @@ static ep_status nystrom(ep_mat *W, ep_work *work, ep_fit_info *info, const ep_m
   EP_TRY(ep_work_mat(work, W, EP_DOUBLE, map->count, z));
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   EP_TRY(ep_plan_make(&plan, map, points, z, s));
-  if (plan.path == EP_DUAL) plan.path = plan.fits[EP_PRIMAL] ? EP_PRIMAL : EP_FREE;
+  if (plan.path == EP_PATH_DUAL)
+    plan.path = plan.fits[EP_PATH_PRIMAL] ? EP_PATH_PRIMAL : EP_PATH_FREE;
   EP_TRY(ep_closed_pca(W, lambda, &eigen, &plan, map, points, s));
   EP_TRY(shortfall(work, &lost, &total, map, kernel, points));
   EP_TRY(ep_plan_explain(info, &plan, map, points, s));

@@ -202,7 +202,7 @@ static ep_status set_analytic(ep_analytic *kernel, const ep_training *t) {
 }
 
 static ep_status prepare(ep_training *t, frozen *k) {
-  const bool analytic = strcmp(t->setup->fit.kernel, "analytic") == 0;
+  const bool analytic = t->setup->fit.kernel == EP_KERNEL_ANALYTIC;
   const ptrdiff_t p = t->X.rows;
   if (!analytic || t->setup->net.init[0] || t->model->lent.start)
     EP_TRY(ep_training_network(t, false));
@@ -221,7 +221,7 @@ static ep_status prepare(ep_training *t, frozen *k) {
 }
 
 static ep_status descend(ep_training *t) {
-  if (strcmp(t->setup->fit.integrator, "euler") == 0) return ep_training_descend(t);
+  if (t->setup->fit.integrator == EP_INTEGRATOR_EULER) return ep_training_descend(t);
   ep_work work = {0};
   const ep_status st = flow(t, &work);
   ep_work_free(&work);

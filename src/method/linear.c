@@ -31,10 +31,11 @@ static ep_status evaluate(ep_training *t, double *loss, bool gradient) {
 }
 
 static ep_status check(const ep_setup *s) {
-  const char *loss = s->objective.loss, *similarity = s->objective.similarity;
-  EP_CHECK(strcmp(loss, "linear") == 0 || strcmp(loss, "noncontrastive") == 0, EP_ERR_ARG,
-           "method linear is for --loss linear and noncontrastive, not %s", loss);
-  EP_CHECK(strcmp(similarity, "cosine") != 0, EP_ERR_ARG,
+  ep_objective o;
+  EP_TRY(ep_objective_parse(&o, &s->objective));
+  EP_CHECK(ep_objective_is_trace(&o), EP_ERR_ARG,
+           "method linear is for --loss linear and noncontrastive, not %s", s->objective.loss);
+  EP_CHECK(s->objective.similarity != EP_SIMILARITY_COSINE, EP_ERR_ARG,
            "method linear is for --similarity dot, not cosine");
   EP_CHECK(!s->net.init[0], EP_ERR_ARG,
            "method linear draws its start; eigenpair dynamics takes one as --q0");

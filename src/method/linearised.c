@@ -15,12 +15,16 @@ typedef struct {
 
 static ep_status evaluate(ep_training *t, double *loss, bool gradient) {
   linearised *l = t->method;
+  ep_training_loose_begin(t);
   ep_stream_tangent(&t->F, l->stream, t->net, &l->change);
+  EP_TRY(ep_training_loose_end(t));
   ep_mat_axpy(&t->F, 1, &l->F0);
   t->outputs_current = true;
   EP_TRY(ep_training_loss(t, loss, &t->points->pairs, gradient));
-  if (gradient) ep_stream_backward(&t->grad, l->stream, t->net, &t->dF);
-  return EP_OK;
+  if (!gradient) return EP_OK;
+  ep_training_loose_begin(t);
+  ep_stream_backward(&t->grad, l->stream, t->net, &t->dF);
+  return ep_training_loose_end(t);
 }
 
 static ep_status prepare(ep_training *t, linearised *l) {
@@ -31,7 +35,9 @@ static ep_status prepare(ep_training *t, linearised *l) {
   EP_TRY(ep_mat_new(&l->F0, t->X.prec, t->X.rows, t->net->shape.outputs));
   EP_TRY(ep_stream_new(&l->stream, &t->X, &t->net->shape, passes, EP_PASS_TANGENT,
                        ep_training_memory(t)));
+  ep_training_loose_begin(t);
   ep_stream_forward(&l->F0, l->stream, t->net);
+  EP_TRY(ep_run_loose_end());
   t->info->block = ep_stream_block(l->stream);
   t->info->density = ep_stream_density(l->stream);
   t->method = l;

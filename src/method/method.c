@@ -116,11 +116,6 @@ static ep_status note_shape(const ep_model *model) {
   return EP_OK;
 }
 
-bool ep_method_is_closed(const char *name) {
-  const ep_method_row *m = ep_method_find(name);
-  return m && m->closed;
-}
-
 /* how --normalise divides the outputs; methods may know better */
 static ep_status similarity(ep_psi *psi, const ep_setup *setup) {
   ep_objective o;

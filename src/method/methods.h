@@ -1,5 +1,7 @@
 #pragma once
 /* One file and one row here a method. */
+#include "map/map.h"
+
 #include <eigenpair/method.h>
 
 /* Adds the terms of the model; its config and `unit` are there already. */
@@ -8,29 +10,35 @@ typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points 
 
 /* The table: ep_fit_NAME in NAME.c, and all that anyone asks of a method (ep_method_row). */
 #define EP_METHODS(X)                                                                             \
-  X(gd, "gradient descent on the whole network", .batches = true, .streams = true,                \
+  X(gd, "gradient descent on the whole network", .batches = true, .streams = true, .plain = true, \
     .theory = EP_THEORY_KERNEL, .track = "ntk")                                                   \
   X(alpha, "ascent of the contrastive covariance tr C_alpha[f] (--weights)", .batches = true,     \
-    .views = true, .own_loss = true, .streams = true)                                             \
+    .views = true, .own_loss = true, .weights = true, .streams = true)                            \
   X(kernel, "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",   \
-    .stands_for = "gd", .both_kernels = true, .theory = EP_THEORY_KERNEL)                         \
+    .stands_for = "gd", .tangent = true, .both_kernels = true, .theory = EP_THEORY_KERNEL)        \
   X(linearised, "gradient descent on the network's first-order Taylor model", .stands_for = "gd") \
-  X(grassmann, "gradient descent on V and W with W'W = I", .rotated = true,                       \
+  X(grassmann, "gradient descent on V and W with W'W = I", .rotated = true, .orthogonal = true,   \
     .theory = EP_THEORY_PCA, .track = "c,weights")                                                \
   X(iterate, "PCA for W, one gradient step for V, repeated", .stands_for = "grassmann",           \
-    .rotated = true, .few_steps = true)                                                           \
+    .rotated = true, .orthogonal = true, .few_steps = true)                                       \
   X(pca, "PCA of C at the random start: no training", .closed = true, .streams = true,            \
-    .stands_for = "grassmann", .rotated = true, .theory = EP_THEORY_PCA)                          \
+    .map = ep_pca_map, .stands_for = "grassmann", .rotated = true, .theory = EP_THEORY_PCA)       \
   X(infinite, "the same at infinite width", .closed = true, .streams = true, .rotated = true,     \
     .no_width = true)                                                                             \
   X(whitened, "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral", \
-    .views = true, .closed = true, .streams = true, .rotated = true, .always = true)              \
+    .views = true, .closed = true, .own_loss = true, .streams = true, .map = ep_whitened_map,     \
+    .rotated = true, .always = true)                                                              \
   X(linear, "linear model by its learning-dynamics equation, for the time rate x epochs",         \
     .own_loss = true)
 
 #define X(name, ...) ep_method ep_fit_##name;
 EP_METHODS(X)
 #undef X
+
+/* The map of the features that a method sums over anchors. */
+typedef ep_status ep_method_map(ep_map **map, const ep_net *start, const ep_points *points,
+                                const ep_setup *setup);
+ep_method_map ep_pca_map, ep_whitened_map;
 
 /* What the theory says may take the place of training: its kernel, frozen, or PCA of C(0). */
 typedef enum { EP_NO_THEORY, EP_THEORY_KERNEL, EP_THEORY_PCA, EP_THEORIES } ep_theory;
@@ -42,8 +50,14 @@ typedef struct {
   bool batches;  /* --batch means something to it */
   bool views;    /* it takes views of a point: positives only, unless --pairs says otherwise */
   bool closed;   /* no epochs: nothing to save on the way, nothing to track */
+  bool weights;  /* --weights in the place of a loss */
   bool own_loss; /* not the objective's */
-  bool streams;  /* points need not all be in memory (descent: with --batch) */
+  bool plain; /* every step is the gradient of the whole network: what bounds on training are of */
+  bool orthogonal; /* W'W = I throughout */
+  bool tangent;    /* descent by a tangent kernel */
+  ep_method_map *
+      map; /* it is a sum over anchors, B and C of these features (views) or C alone; NULL: it is none */
+  bool streams; /* points need not all be in memory (descent: with --batch) */
   /* for compare: */
   const char *
       stands_for; /* the training whose place it takes, with a loss on the same scale; NULL: none of its own */

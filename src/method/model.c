@@ -1,4 +1,5 @@
 /* Models: their terms, their files, how they embed. */
+#include "method/methods.h"
 #include "method/model.h"
 
 #include "core/mem.h"
@@ -166,8 +167,8 @@ typedef struct {
 static void guess_terms(term_list *list, const ep_term_source *from, const ep_setup *setup) {
   ep_npz *f = from->file;
   const bool Y = ep_npz_has(f, "Y"), kappa = json_is_true(json_object_get(from->config, "kappa"));
-  const bool infinite =
-      strcmp(setup->fit.method, "kernel") == 0 && strcmp(setup->fit.kernel, "analytic") == 0;
+  const ep_method_row *method = ep_method_find(setup->fit.method);
+  const bool infinite = method && method->tangent && setup->fit.kernel == EP_KERNEL_ANALYTIC;
   if (ep_npz_has(f, "F")) list->name[list->count++] = "patches";
   else if (ep_npz_has(f, "W") || !Y) list->name[list->count++] = "network";
   if (ep_npz_has(f, "dW")) list->name[list->count++] = "tangent";
@@ -284,7 +285,10 @@ static ep_status embed_all(const ep_mat *E, const ep_model *m, const ep_term *te
     const ptrdiff_t n = X->rows - i < ROWS ? X->rows - i : ROWS;
     const ep_mat e = ep_mat_rows(E, i, n), x = ep_mat_rows(X, i, n);
     EP_TRY(ep_run_step("points", (double)i, (double)X->rows));
-    EP_TRY(embed_rows(&e, term, m->terms, &m->offset, &x));
+    ep_run_loose_begin();
+    const ep_status st = embed_rows(&e, term, m->terms, &m->offset, &x);
+    EP_TRY(ep_run_loose_end());
+    EP_TRY(st);
   }
   EP_CHECK(isfinite(ep_mat_max(E)), EP_ERR_NUMERIC,
            "outputs of the model are not finite: the data are too large for it");

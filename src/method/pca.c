@@ -33,7 +33,7 @@ static ep_status solve(ep_mat *W, ep_work *work, ep_fit_info *info, const ep_map
   EP_TRY(ep_plan_make(&plan, map, points, z, s));
   EP_TRY(ep_closed_pca(W, lambda, &eigen, &plan, map, points, s));
   EP_TRY(ep_plan_explain(info, &plan, map, points, s));
-  return ep_closed_report(info, lambda, z, &eigen, ep_path_name(plan.path + 1));
+  return ep_closed_report(info, lambda, z, &eigen, ep_path_name(plan.path));
 }
 
 ep_status ep_pca_map(ep_map **map, const ep_net *start, const ep_points *points,

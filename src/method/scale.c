@@ -10,6 +10,7 @@
  *
  * whitened whose B and C do not fit a node, spread over K ranks (ScaLAPACK): sums twice, both triangles being computed; solve by
  * all cores; traffic N R M numbers, the features, to every rank; of the matrices a rank has its part, 1 / K. */
+#include "method/methods.h"
 #include "method/sum.h"
 
 #include <eigenpair/random.h>
@@ -96,7 +97,7 @@ static ep_status fill(ep_points *p, ptrdiff_t inputs, ep_image_shape shape, ep_p
 static ep_status describe(ep_scale_case *c, ep_scale_rates *rates, const ep_points *p,
                           const ep_setup *s) {
   ep_map *map = NULL;
-  const bool pca = strcmp(s->fit.method, "pca") == 0;
+  const bool pca = c->method == EP_SCALE_PCA;
   ep_status st = (pca ? ep_pca_map : ep_whitened_map)(&map, NULL, p, s);
   if (!st) {
     c->features = (double)map->count;
@@ -173,10 +174,10 @@ ep_scale_cost ep_scale_estimate(const ep_scale_case *c, const ep_scale_rates *r)
   out.views = seen * r->view / cores;
   out.map = seen * c->flops / (cores * r->features);
   out.operations = seen * c->flops;
-  if (strcmp(c->method, "gd") == 0) descent(&out, c, r);
-  else closed(&out, c, r, strcmp(c->method, "pca") == 0);
+  if (c->method == EP_SCALE_GD) descent(&out, c, r);
+  else closed(&out, c, r, c->method == EP_SCALE_PCA);
   const bool large = c->memory > 0 && out.memory * c->ranks > c->memory;
-  if (large && all_ranks(c) > 1 && strcmp(c->method, "whitened") == 0) spread(&out, c, r);
+  if (large && all_ranks(c) > 1 && c->method == EP_SCALE_WHITENED) spread(&out, c, r);
   out.traffic = out.bytes * c->ranks / r->network; /* a node carries that of its ranks */
   out.seconds = out.views + out.map + out.sums + out.solve + out.traffic;
   return out;

@@ -276,7 +276,9 @@ ep_status ep_sum_whitened(ep_sum *sum, const ep_map *map, const ep_points *point
   EP_CHECK(
       !ep_pairs_has_negatives(&points->pairs) && !points->pairs.all_others, EP_ERR_INPUT,
       "method whitened takes views of points, no negatives: use --views R or --pairs positives");
-  const ep_status st = sum_groups(&work, sum, map, points);
+  ep_run_loose_begin();
+  ep_status st = sum_groups(&work, sum, map, points);
+  if (ep_run_loose_end()) st = EP_ERR_INTERRUPTED;
   ep_work_free(&work);
   return st;
 }
@@ -399,7 +401,9 @@ ep_status ep_sum_pca(ep_sum *sum, const ep_map *map, const ep_points *points, do
            "sums over anchors take listed pairs; for --pairs all use fit with --path free or dual");
   ep_status st =
       ep_psi_rows_new(&rows, &work, map, points, (ep_share){0, points->X.rows}, keep, left * 0.6);
+  ep_run_loose_begin();
   if (!st) st = sum_anchors(&work, sum, &rows, p);
+  if (ep_run_loose_end()) st = EP_ERR_INTERRUPTED;
   ep_work_free(&work);
   return st;
 }

@@ -38,8 +38,3 @@ ep_status ep_whitened_solve(const ep_mat *W, ep_model *model, ep_fit_info *info,
                             const ep_setup *setup);
 ep_status ep_primal_solve(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_sum *sum,
                           const ep_setup *setup);
-/* The maps they are made with. */
-ep_status ep_whitened_map(ep_map **map, const ep_net *start, const ep_points *points,
-                          const ep_setup *setup);
-ep_status ep_pca_map(ep_map **map, const ep_net *start, const ep_points *points,
-                     const ep_setup *setup);

@@ -39,13 +39,13 @@ void ep_sums_free(ep_sums *s) {
   ep_release(s);
 }
 
-static const char *method_of(const ep_sums *s) {
-  return json_string_value(json_object_get(s->model->config, "method"));
+const ep_method_row *ep_sums_method(const ep_sums *s) {
+  return ep_method_find(json_string_value(json_object_get(s->model->config, "method")));
 }
 
 bool ep_sums_whitened(const ep_sums *s) {
-  const char *method = method_of(s);
-  return method && strcmp(method, "whitened") == 0;
+  const ep_method_row *method = ep_sums_method(s);
+  return method && method->views;
 }
 
 /* the i-th of `count` anchors, spread over all the data, or over these */
@@ -100,14 +100,14 @@ static ep_status take_sample(ep_mat *to, const ep_points *points, bool all) {
 /* weights from a file decide the outputs */
 static ep_status make(ep_sums *s, const ep_points *points, const ep_setup *setup) {
   ep_model *m = s->model;
-  const bool whitened = strcmp(setup->fit.method, "whitened") == 0;
-  EP_CHECK(whitened || strcmp(setup->fit.method, "pca") == 0, EP_ERR_ARG,
+  const ep_method_row *method = ep_method_find(setup->fit.method);
+  EP_CHECK(method && method->map, EP_ERR_ARG,
            "sums over anchors are what methods pca and whitened are made of; %s is not",
            setup->fit.method);
   EP_CHECK(setup->net.outputs != EP_AUTO, EP_ERR_ARG,
            "--outputs auto goes with a fit, not with sums: give a number");
   EP_TRY(ep_setup_to_json(&m->config, setup));
-  EP_TRY((whitened ? ep_whitened_map : ep_pca_map)(&ep_model_add(m)->map, NULL, points, setup));
+  EP_TRY(method->map(&ep_model_add(m)->map, NULL, points, setup));
   ep_map *map = ep_sums_map(s);
   EP_CHECK(map->kind->write && map->kind->read, EP_ERR_ARG,
            "features '%s' cannot be kept in a file", map->kind->name);

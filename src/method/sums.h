@@ -1,5 +1,6 @@
 #pragma once
 /* Sums of shards, and the setup they belong to. */
+#include "method/methods.h"
 #include "method/sum.h"
 
 #include <eigenpair/sums.h>
@@ -24,6 +25,7 @@ struct ep_sums {
 };
 
 static inline ep_map *ep_sums_map(const ep_sums *s) { return s->model->term[0].map; }
+const ep_method_row *ep_sums_method(const ep_sums *s); /* NULL: its config names none */
 bool ep_sums_whitened(const ep_sums *s);
 ep_status ep_sums_alloc(ep_sums **out, const char *name);
 /* Room for one more node; it is empty. */

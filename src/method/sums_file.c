@@ -172,10 +172,9 @@ static ep_status read_all(ep_sums *s, ep_npz *file) {
   EP_TRY(read_precision(&s->prec, file, s->name));
   EP_TRY(ep_model_read(s->model, file, s->name, s->prec));
   ep_term *term = &s->model->term[0];
-  const char *method = json_string_value(json_object_get(s->model->config, "method"));
-  EP_CHECK(s->model->terms == 1 && term->map->kind->keep && method &&
-               (strcmp(method, "pca") == 0 || strcmp(method, "whitened") == 0),
-           EP_ERR_INPUT, "%s: holds no sums of pca or whitened", s->name);
+  const ep_method_row *method = ep_sums_method(s);
+  EP_CHECK(s->model->terms == 1 && term->map->kind->keep && method && method->map, EP_ERR_INPUT,
+           "%s: holds no sums of pca or whitened", s->name);
   term->map->psi = s->model->psi;
   EP_TRY(read_matrix(&s->sample, file, "sample", s->prec, -1, term->map->inputs, s->name));
   return read_nodes(s, file);

@@ -12,6 +12,7 @@ ep_status ep_training_new(ep_training *t, ep_model *model, ep_fit_info *info,
                           const ep_points *points, const ep_setup *setup) {
   *t = (ep_training){.setup = setup, .points = points, .info = info, .model = model};
   t->clock = omp_get_wtime();
+  t->patient = ep_run_stopped();
   t->X = points->X;
   EP_TRY(ep_objective_parse(&t->objective, &setup->objective));
   if (model->lent.loss) t->loss = *model->lent.loss;
@@ -120,16 +121,33 @@ ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, 
   return EP_OK;
 }
 
+void ep_training_loose_begin(const ep_training *t) {
+  if (!t->patient) ep_run_loose_begin();
+}
+
+ep_status ep_training_loose_end(ep_training *t) {
+  bool left = ep_run_loose_end() != EP_OK;
+  EP_TRY(ep_comm_any(&left));
+  if (!left) return EP_OK;
+  EP_TRY(ep_checkpoint_write(t));
+  return EP_FAIL(EP_ERR_INTERRUPTED, "interrupted at epoch %ld", t->epoch);
+}
+
 ep_status ep_training_pass(ep_training *t, double *loss, ep_stream *stream, const ep_pairs *pairs,
                            bool gradient) {
   const ep_mat F = ep_mat_rows(&t->F, 0, pairs->points), dF = ep_mat_rows(&t->dF, 0, pairs->points);
   const ep_mat mine = ep_comm_rows(&F), d_mine = ep_comm_rows(&dF);
+  ep_training_loose_begin(t);
   ep_stream_forward(&mine, stream, t->net);
+  EP_TRY(ep_training_loose_end(t));
   EP_TRY(ep_comm_gather(&F));
   t->outputs_current = ep_training_full_batch(t);
   EP_TRY(ep_training_loss(t, loss, pairs, gradient));
-  if (gradient) ep_stream_backward(&t->grad, stream, t->net, &d_mine);
-  return gradient ? ep_comm_sum(&t->grad.theta) : EP_OK;
+  if (!gradient) return EP_OK;
+  ep_training_loose_begin(t);
+  ep_stream_backward(&t->grad, stream, t->net, &d_mine);
+  EP_TRY(ep_training_loose_end(t));
+  return ep_comm_sum(&t->grad.theta);
 }
 
 ep_status ep_training_outputs(ep_training *t) {

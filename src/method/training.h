@@ -27,6 +27,7 @@ struct ep_training {
   ep_mat F, dF;               /* (P, Z) outputs and dL/dF, precision of the run */
   ep_mat F_double, dF_double; /* the same in double, where losses live */
   ptrdiff_t most_points;      /* rows that F and dF need; 0: all points */
+  bool patient;               /* asked to stop before it began: one step is made, then */
   bool outputs_current;       /* F holds the outputs of all points at the present state */
   struct ep_trackers *trackers;
   /* for methods with a network */
@@ -72,6 +73,10 @@ ep_status ep_training_loss(ep_training *t, double *loss, const ep_pairs *pairs, 
  * share of rows (ep_comm_rows). */
 ep_status ep_training_pass(ep_training *t, double *loss, ep_stream *stream, const ep_pairs *pairs,
                            bool gradient);
+/* A pass between these may be left half done (ep_run_loose_begin). Asked to stop, the work is saved as it was before the pass,
+ * which changes no weights. */
+void ep_training_loose_begin(const ep_training *t);
+ep_status ep_training_loose_end(ep_training *t);
 /* Is rate |gradient| far from overflow? */
 bool ep_training_step_is_safe(const ep_training *t);
 /* state -= rate gradient; false, and nothing changed, if the step is not finite. */

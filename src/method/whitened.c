@@ -99,9 +99,9 @@ static ep_status refuse(double need, ptrdiff_t features, const char *advice) {
 }
 
 static ep_status new_spread(ep_sum *sum, const ep_points *points, ptrdiff_t features, double krylov,
-                            const char *solver, double left) {
+                            bool elpa, double left) {
   ep_dist *spread;
-  EP_TRY(ep_comm_spread(&spread, features, solver));
+  EP_TRY(ep_comm_spread(&spread, features, elpa));
   const double need = ep_sum_spread_bytes(spread, &points->X) + krylov;
   bool small = need > left;
   ep_status st = ep_comm_any(&small);
@@ -119,16 +119,15 @@ static ep_status new_sum(ep_sum *sum, const ep_map *map, const ep_points *points
   const double scratch = ep_sum_scratch(map->count, points->X.prec);
   const double need = ep_sum_bytes(map->count, true) + fmax(krylov, scratch) +
                       (ep_choice_open(s) ? ep_choice_bytes(map->count) : 0);
-  const char *solver = s->closed.solver;
-  int which;
-  EP_TRY(ep_options_name(&which, NULL, "--solver", solver, ep_solver_name));
-  const bool asked = which > 1, open = which == 0;
+  const ep_solver solver = s->closed.solver;
+  const bool asked = solver == EP_SOLVER_SCALAPACK || solver == EP_SOLVER_ELPA;
   bool small = need > left;
   EP_TRY(ep_comm_any(&small));
-  if (asked || (open && small && ep_comm_can_spread() && !ep_choice_open(s))) {
+  if (asked || (solver == EP_SOLVER_AUTO && small && ep_comm_can_spread() && !ep_choice_open(s))) {
     EP_CHECK(!ep_choice_open(s), EP_ERR_ARG,
-             "--ridge auto and --outputs auto do not go with --solver %s: give numbers", solver);
-    return new_spread(sum, points, map->count, krylov, asked ? solver : "scalapack", left);
+             "--ridge auto and --outputs auto do not go with --solver %s: give numbers",
+             ep_solver_name(solver));
+    return new_spread(sum, points, map->count, krylov, solver == EP_SOLVER_ELPA, left);
   }
   if (small) return refuse(need, map->count, ", more than --memory");
   return ep_sum_new(sum, map->count, true);
@@ -185,11 +184,11 @@ ep_status ep_whitened_solve(const ep_mat *W, ep_model *model, ep_fit_info *info,
 /* views of finite features, or with --kernel analytic those of infinite width seen from landmarks */
 ep_status ep_whitened_map(ep_map **map, const ep_net *start, const ep_points *points,
                           const ep_setup *s) {
-  const ep_psi psi = {strcmp(s->objective.similarity, "cosine") == 0, s->objective.delta};
+  const ep_psi psi = {s->objective.similarity == EP_SIMILARITY_COSINE, s->objective.delta};
   ep_analytic kernel = {0};
   ep_map_plan plan = ep_closed_plan(points, psi, &kernel, s);
   plan.start = start;
-  if (strcmp(s->fit.kernel, "analytic") != 0) return ep_map_make(map, &plan);
+  if (s->fit.kernel != EP_KERNEL_ANALYTIC) return ep_map_make(map, &plan);
   EP_TRY(ep_closed_kernel(&kernel, points, s));
   return ep_landmarks_draw(map, &plan);
 }

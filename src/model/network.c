@@ -118,7 +118,7 @@ static ep_status parse_layers(ep_net_shape *s, const char *text) {
 
 static ep_status set_variances(ep_net_shape *s, const ep_net_config *config,
                                const ep_variance_config *v) {
-  s->standard = strcmp(config->parametrisation, "standard") == 0;
+  s->standard = config->parametrisation == EP_PARAMETRISATION_STANDARD;
   const bool all = config->biases && s->standard;
   for (int l = 0; l < s->depth; l++) s->bias[l] = all || v->bias_variance > 0;
   s->bias[s->depth] = all || v->last_bias_variance > 0;

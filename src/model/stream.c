@@ -16,6 +16,7 @@
 #include "core/threads.h"
 #include "core/vector.h"
 
+#include <eigenpair/run.h>
 #include <eigenpair/stream.h>
 #include <math.h>
 #include <omp.h>
@@ -75,8 +76,10 @@ static bool worth_threads(const ep_mat *A) {
 
 /* H = phi(A), rows shared out */
 static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
+    if (stop && *stop) continue;
     const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
     ep_activation_values(&h, phi, &a);
   }
@@ -155,8 +158,10 @@ static void scale_row(const ep_mat *A, ptrdiff_t i, double c) {
 /* F = c phi(A) W; with `norm` also the norms of the rows of phi(A) */
 static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c, const ep_mat *A,
                     const ep_mat *W) {
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
+    if (stop && *stop) continue;
     const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
     const ep_mat f = ep_mat_rows(F, i, n);
     for (ptrdiff_t j = 0; j < A->cols; j += TILE_COLS) {
@@ -179,11 +184,12 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
     for (ptrdiff_t z = 0; z < W->cols; z++) ep_set(&s->Wt, z, m, ep_get(W, m, z));
   const ptrdiff_t tasks = 4 * omp_get_max_threads(), share = (A->cols + tasks - 1) / tasks;
   const ptrdiff_t width = ep_least(TILE_COLS, share < 32 ? 32 : (share + 15) / 16 * 16);
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic) if (worth_threads(A))
   for (ptrdiff_t j = 0; j < A->cols; j += width) {
     const ptrdiff_t m = ep_least(width, A->cols - j);
     const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_cols(&s->Wt, j, m);
-    for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
+    for (ptrdiff_t i = 0; i < A->rows && !(stop && *stop); i += TILE_ROWS) {
       const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
       const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
       const ep_mat h = tile(s, n, m);
@@ -198,8 +204,10 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
 
 /* H = phi(A), A <- phi'(A), rows shared out */
 static void activate_both(const ep_mat *H, const ep_mat *A, const ep_activation *phi) {
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
+    if (stop && *stop) continue;
     const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
     ep_activation_both(&h, &a, phi, &a);
   }
@@ -207,8 +215,10 @@ static void activate_both(const ep_mat *H, const ep_mat *A, const ep_activation 
 
 /* Y_ij *= X_ij, rows shared out */
 static void multiply_all(const ep_mat *Y, const ep_mat *X) {
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(Y))
   for (ptrdiff_t i = 0; i < Y->rows; i++) {
+    if (stop && *stop) continue;
     const ep_mat y = ep_mat_rows(Y, i, 1), x = ep_mat_rows(X, i, 1);
     multiply(&y, &x);
   }
@@ -216,8 +226,10 @@ static void multiply_all(const ep_mat *Y, const ep_mat *X) {
 
 /* dA <- dH . phi'(A), in the place of A */
 static void hidden_back(const ep_mat *A, const ep_activation *phi, const ep_mat *dH) {
+  const volatile int *stop = ep_run_loose_stop();
 #pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
   for (ptrdiff_t i = 0; i < A->rows; i++) {
+    if (stop && *stop) continue;
     const ep_mat a = ep_mat_rows(A, i, 1), dh = ep_mat_rows(dH, i, 1);
     ep_activation_slopes(&a, phi, &a);
     multiply(&a, &dh);

@@ -20,22 +20,25 @@ struct ep_loss {
   bool every_view;      /* both views are anchors, all other views negatives (NT-Xent) */
   double slope;         /* sup |dl/ds_q| for |s| <= 1; of a function of s/tau, times tau */
   bool tempered;        /* a function of s/tau */
+  bool trace;   /* of C, so that PCA of C is its optimum and a linear model's dynamics are known */
+  bool whitens; /* its closed form is method whitened */
 };
 
 /* The table: the loss NAME is ep_loss_FUNCTION, of one anchor's similarities (pair) or of two views (view), and what else its
  * row says. A function that several losses share is in several rows. */
-#define EP_LOSSES(X)                                                                             \
-  X(linear, pair, linear, "- sum a s", .slope = 1, .similarity = EP_COSINE, .other = true)       \
-  X(softmax, pair, softmax, "InfoNCE", .slope = 1, .tempered = true, .similarity = EP_COSINE,    \
-    .other = true, .needs_negatives = true)                                                      \
-  X(ntxent, pair, softmax, "SimCLR: InfoNCE over all views", .slope = 1, .tempered = true,       \
-    .similarity = EP_COSINE, .every_view = true)                                                 \
-  X(spectral, pair, spectral, "- 2 s(+) + s(-)^2", .slope = 2, .similarity = EP_DOT,             \
-    .other = true, .needs_negatives = true)                                                      \
-  X(barlow, view, barlow, "Barlow Twins", .similarity = EP_DOT)                                  \
-  X(vicreg, view, vicreg, "VICReg", .similarity = EP_DOT)                                        \
-  X(noncontrastive, pair, linear, "- sum s over positives", .slope = 1, .similarity = EP_COSINE, \
-    .other = true, .positives_only = true)
+#define EP_LOSSES(X)                                                                            \
+  X(linear, pair, linear, "- sum a s", .slope = 1, .similarity = EP_SIMILARITY_COSINE,          \
+    .other = true, .trace = true)                                                               \
+  X(softmax, pair, softmax, "InfoNCE", .slope = 1, .tempered = true,                            \
+    .similarity = EP_SIMILARITY_COSINE, .other = true, .needs_negatives = true)                 \
+  X(ntxent, pair, softmax, "SimCLR: InfoNCE over all views", .slope = 1, .tempered = true,      \
+    .similarity = EP_SIMILARITY_COSINE, .every_view = true)                                     \
+  X(spectral, pair, spectral, "- 2 s(+) + s(-)^2", .slope = 2, .similarity = EP_SIMILARITY_DOT, \
+    .other = true, .needs_negatives = true, .whitens = true)                                    \
+  X(barlow, view, barlow, "Barlow Twins", .similarity = EP_SIMILARITY_DOT, .whitens = true)     \
+  X(vicreg, view, vicreg, "VICReg", .similarity = EP_SIMILARITY_DOT, .whitens = true)           \
+  X(noncontrastive, pair, linear, "- sum s over positives", .slope = 1,                         \
+    .similarity = EP_SIMILARITY_COSINE, .other = true, .positives_only = true, .trace = true)
 
 #define X(name, of, function, ...) ep_##of##_loss ep_loss_##function;
 EP_LOSSES(X)

@@ -20,20 +20,19 @@ const char *ep_loss_name(int i) { return i < LOSSES ? losses[i].name : NULL; }
 const char *ep_loss_help(int i) { return i < LOSSES ? losses[i].help : NULL; }
 
 ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *config) {
-  int l = 0, s = 0;
+  int l = 0;
   EP_TRY(ep_options_name(&l, NULL, "loss", config->loss, ep_loss_name));
-  EP_TRY(ep_options_name(&s, NULL, "similarity", config->similarity, ep_similarity_option));
-  const bool open = s > 0 && !losses[l].view; /* losses of two views have no similarity to choose */
-  const int chosen = open ? s - 1 : losses[l].similarity;
+  const int s = config->similarity; /* losses of two views have none to choose */
+  const int chosen = s == EP_SIMILARITY_AUTO || losses[l].view ? losses[l].similarity : s;
   EP_CHECK(losses[l].other || chosen == losses[l].similarity, EP_ERR_ARG,
            "loss %s is defined with another similarity; leave --similarity %s out", losses[l].name,
-           config->similarity);
+           ep_similarities[s].name);
   *out =
       (ep_objective){.loss = &losses[l], .similarity = &ep_similarities[chosen], .config = *config};
   return EP_OK;
 }
 
-void ep_objective_products(ep_objective *o) { o->similarity = &ep_similarities[EP_DOT]; }
+void ep_objective_products(ep_objective *o) { o->similarity = &ep_similarities[EP_SIMILARITY_DOT]; }
 
 bool ep_objective_positives_only(const ep_objective *o) {
   return o->loss->positives_only || o->loss->view || o->loss->every_view;
@@ -42,6 +41,14 @@ bool ep_objective_positives_only(const ep_objective *o) {
 const char *ep_objective_similarity(const ep_objective *o) {
   return o->loss->view ? "no" : o->similarity->name;
 }
+
+bool ep_objective_is_cosine(const ep_objective *o) {
+  return !o->loss->view && o->similarity == &ep_similarities[EP_SIMILARITY_COSINE];
+}
+
+bool ep_objective_is_trace(const ep_objective *o) { return o->loss->trace; }
+bool ep_objective_whitens(const ep_objective *o) { return o->loss->whitens; }
+bool ep_objective_of_views(const ep_objective *o) { return o->loss->view; }
 
 static bool in_views(const ep_objective *o, const ep_pairs *pairs) {
   return o->loss->view || o->loss->every_view || pairs->all_others;

@@ -38,13 +38,12 @@ static void cosine_backward(const ep_mat *dU, const ep_mat *F, double delta) {
   }
 }
 
-const ep_similarity ep_similarities[] = {
-    [EP_DOT] = {"dot", dot_forward, dot_backward},
-    [EP_COSINE] = {"cosine", cosine_forward, cosine_backward},
+const ep_similarity ep_similarities[EP_SIMILARITIES] = {
+    [EP_SIMILARITY_AUTO] = {"auto", NULL, NULL},
+    [EP_SIMILARITY_DOT] = {"dot", dot_forward, dot_backward},
+    [EP_SIMILARITY_COSINE] = {"cosine", cosine_forward, cosine_backward},
 };
 
-const char *ep_similarity_option(int i) { return i == 0 ? "auto" : ep_similarity_name(i - 1); }
-
-const char *ep_similarity_name(int i) {
+const char *ep_similarity_option(int i) {
   return i < EP_SIMILARITIES ? ep_similarities[i].name : NULL;
 }

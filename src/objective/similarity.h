@@ -8,5 +8,5 @@ struct ep_similarity {
   /* dU <- (du/df)' dU, row by row */
   void (*backward)(const ep_mat *dU, const ep_mat *F, double delta);
 };
-extern const ep_similarity ep_similarities[];
-enum { EP_DOT, EP_COSINE, EP_SIMILARITIES };
+/* of each ep_similarity_kind; auto has no functions */
+extern const ep_similarity ep_similarities[EP_SIMILARITIES];

@@ -4,7 +4,6 @@
  *
  * A product carries rounding of the points' lengths; the differences on the right do not, so a few candidates more than
  * are wanted are kept and then ordered by those. */
-#include "core/vector.h"
 #include "probe/probes.h"
 
 #include <math.h>
@@ -62,13 +61,17 @@ ep_status ep_nearest_find(ep_nearest *n, ep_work *work, const ep_rows *A, const 
 /* ---- order */
 
 static double distance_of(const double *a, const double *b, ptrdiff_t d, ep_metric metric) {
-  double sum = 0;
+  double sum = 0, aa = 0, bb = 0;
   if (metric == EP_EUCLIDEAN) {
+#pragma omp simd reduction(+ : sum)
     for (ptrdiff_t j = 0; j < d; j++) sum += (a[j] - b[j]) * (a[j] - b[j]);
     return sqrt(sum);
   }
-  const double p = sqrt(ep_dot(a, a, d)), q = sqrt(ep_dot(b, b, d));
+#pragma omp simd reduction(+ : aa, bb)
+  for (ptrdiff_t j = 0; j < d; j++) aa += a[j] * a[j], bb += b[j] * b[j];
+  const double p = sqrt(aa), q = sqrt(bb);
   if (p == 0 || q == 0) return 1;
+#pragma omp simd reduction(+ : sum)
   for (ptrdiff_t j = 0; j < d; j++) sum += (a[j] / p - b[j] / q) * (a[j] / p - b[j] / q);
   return sum / 2;
 }

@@ -195,9 +195,9 @@ static ep_status run_probe(ep_probe_result *out, ep_work *work, const row *probe
   t.classes = out->classes;
   EP_TRY(set_classes(&t.train, work, out, train->labels));
   EP_TRY(set_classes(&t.test, work, out, (test ? test : train)->labels));
-  out->standardised = strcmp(config->standardise, "auto") == 0
+  out->standardised = config->standardise == EP_STANDARDISE_AUTO
                           ? probe->standardise
-                          : strcmp(config->standardise, "on") == 0;
+                          : config->standardise == EP_STANDARDISE_ON;
   if (out->standardised) EP_TRY(standardise(&t, work));
   return judge(out, work, probe, &t);
 }

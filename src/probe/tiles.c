@@ -4,10 +4,14 @@
 #include <math.h>
 #include <omp.h>
 
-enum {
-  TILE = 256,
-  WIDE = 512
-}; /* rows, columns of a tile: 1 MB, and a row of B is made ready once for 256 of A */
+/* Rows, columns of a tile: half a MB, which a core's cache holds while it is looked at. */
+enum { TILE = 256, WIDE = 256 };
+
+/* Rows of B that are made ready once and for all of A: a few MB, whole tiles. */
+static ptrdiff_t panel_rows(ptrdiff_t dimensions) {
+  const ptrdiff_t tiles = (4 << 20) / (8 * WIDE * dimensions);
+  return WIDE * (tiles < 1 ? 1 : tiles > 16 ? 16 : tiles);
+}
 
 void ep_unit_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
   ep_rows_get(to, rows, first);
@@ -39,46 +43,68 @@ typedef struct {
   void *user;
 } task;
 
-/* one tile of rows against all of B */
-static void row_tile(const ep_mat scratch[3], const task *t, ptrdiff_t row) {
+/* one tile of rows against a panel, rows first .. of B */
+static void row_tile(const ep_mat scratch[2], const task *t, ptrdiff_t row, const ep_mat *panel,
+                     ptrdiff_t first) {
   const ep_mat u = ep_mat_rows(&scratch[0], 0, ep_least(TILE, t->A->count - row));
   make_ready(&u, t->A, row, t->metric, true);
-  for (ptrdiff_t col = 0; col < t->B->count; col += WIDE) {
-    const ep_mat v = ep_mat_rows(&scratch[1], 0, ep_least(WIDE, t->B->count - col));
-    const ep_mat all = ep_mat_rows(&scratch[2], 0, u.rows), S = ep_mat_cols(&all, 0, v.rows);
-    make_ready(&v, t->B, col, t->metric, false);
+  for (ptrdiff_t col = 0; col < panel->rows; col += WIDE) {
+    const ep_mat v = ep_mat_rows(panel, col, ep_least(WIDE, panel->rows - col));
+    const ep_mat all = ep_mat_rows(&scratch[1], 0, u.rows), S = ep_mat_cols(&all, 0, v.rows);
     ep_mat_mul(&S, 1, &u, EP_N, &v, EP_T, 0);
-    t->use(t->user, &S, row, col);
+    t->use(t->user, &S, row, first + col);
   }
 }
 
 double ep_tiles_bytes(ptrdiff_t dimensions) {
-  const double numbers = (TILE + WIDE) * ((double)dimensions + 1) + TILE * WIDE;
-  return 8 * numbers * ep_run_threads();
+  const double d = (double)dimensions + 1;
+  return 8 * ((TILE * d + TILE * WIDE) * ep_run_threads() + (double)panel_rows(dimensions + 1) * d);
 }
 
 /* Row tiles between two signs of life: about half a second of products. */
-static ptrdiff_t round_of(const task *t, ptrdiff_t threads) {
-  const double tile = 2. * TILE * (double)t->B->count * (double)t->B->X->cols;
-  const double round = 2e10 / (tile + 1);
+static ptrdiff_t round_of(const ep_mat *panel, ptrdiff_t threads) {
+  const double tile = 2. * TILE * (double)panel->rows * (double)panel->cols;
+  const double round = 2e10 / tile;
   return round < (double)threads ? threads : round > 1000 ? 1000 : (ptrdiff_t)round;
 }
 
+static void fill_panel(const ep_mat *panel, const task *t, ptrdiff_t first, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+  for (ptrdiff_t col = 0; col < panel->rows; col += WIDE) {
+    const ep_mat v = ep_mat_rows(panel, col, ep_least(WIDE, panel->rows - col));
+    make_ready(&v, t->B, first + col, t->metric, false);
+  }
+}
+
+/* all of A against a panel */
+static ep_status panel_tiles(const ep_mat (*scratch)[2], const task *t, const ep_mat *panel,
+                             ptrdiff_t first, const char *what) {
+  const ptrdiff_t count = (t->A->count + TILE - 1) / TILE, threads = ep_run_threads(),
+                  round = round_of(panel, threads);
+  fill_panel(panel, t, first, (int)threads);
+  for (ptrdiff_t r = 0; r < count; r += round) {
+    const double done = (double)first + (double)panel->rows * (double)r / (double)count;
+    EP_TRY(ep_run_step(what, done, (double)t->B->count));
+#pragma omp parallel for schedule(dynamic) num_threads((int)threads)
+    for (ptrdiff_t s = r; s < ep_least(r + round, count); s++)
+      row_tile(scratch[omp_get_thread_num()], t, s * TILE, panel, first);
+  }
+  return EP_OK;
+}
+
 static ep_status tiles(ep_work *work, const task *t, const char *what) {
-  const ptrdiff_t count = (t->A->count + TILE - 1) / TILE, threads = ep_run_threads();
-  const ptrdiff_t d = t->A->X->cols + (t->metric == EP_EUCLIDEAN), round = round_of(t, threads);
-  ep_mat(*scratch)[3]; /* one a thread */
+  const ptrdiff_t d = t->A->X->cols + (t->metric == EP_EUCLIDEAN), threads = ep_run_threads();
+  const ptrdiff_t rows = ep_least(panel_rows(d), t->B->count);
+  ep_mat(*scratch)[2], panel; /* scratch: one a thread */
   EP_TRY(ep_work_get(work, &scratch, threads, sizeof *scratch));
   for (ptrdiff_t s = 0; s < threads; s++) {
     EP_TRY(ep_work_mat(work, &scratch[s][0], EP_DOUBLE, TILE, d));
-    EP_TRY(ep_work_mat(work, &scratch[s][1], EP_DOUBLE, WIDE, d));
-    EP_TRY(ep_work_mat(work, &scratch[s][2], EP_DOUBLE, TILE, WIDE));
+    EP_TRY(ep_work_mat(work, &scratch[s][1], EP_DOUBLE, TILE, WIDE));
   }
-  for (ptrdiff_t first = 0; first < count; first += round) {
-    EP_TRY(ep_run_step(what, (double)(first * TILE), (double)t->A->count));
-#pragma omp parallel for schedule(dynamic) num_threads((int)threads)
-    for (ptrdiff_t s = first; s < ep_least(first + round, count); s++)
-      row_tile(scratch[omp_get_thread_num()], t, s * TILE);
+  EP_TRY(ep_work_mat(work, &panel, EP_DOUBLE, rows, d));
+  for (ptrdiff_t first = 0; first < t->B->count; first += rows) {
+    const ep_mat part = ep_mat_rows(&panel, 0, ep_least(rows, t->B->count - first));
+    EP_TRY(panel_tiles((const ep_mat(*)[2])scratch, t, &part, first, what));
   }
   return EP_OK;
 }

@@ -140,17 +140,21 @@ static ep_status name_basins(json_t *figure, const ep_optima *o) {
   return EP_OK;
 }
 
-/* gap against roughness, one dot an optimum: above the line Theorem 1 says that it is stable */
+/* gap against roughness, one dot an optimum: above the line Theorem 1 says that it is stable. A roughness of rounding would
+ * leave the others a corner: it is drawn at a floor. */
 static ep_status gaps(json_t *figure, const ep_optima *o) {
-  double low = INFINITY, high = 0;
+  double low = INFINITY, high = 0, least = 0;
+  for (ptrdiff_t i = 0; i < o->optima; i++)
+    if (o->optimum[i].gap < INFINITY) least = fmax(least, 1e-6 * o->optimum[i].gap);
   for (ptrdiff_t i = 0; i < o->optima; i++) {
     const ep_optimum *p = &o->optimum[i];
     char name[40];
-    if (!(p->gap > 0 && p->roughness > 0)) continue;
+    if (!(p->gap > 0 && p->roughness >= 0)) continue;
+    const double roughness = fmax(p->roughness, least);
     snprintf(name, sizeof name, "optimum %td", i + 1);
-    low = fmin(low, fmin(p->gap, p->roughness)), high = fmax(high, fmax(p->gap, p->roughness));
+    low = fmin(low, fmin(p->gap, roughness)), high = fmax(high, fmax(p->gap, roughness));
     EP_TRY(ep_figure_add(figure,
-                         &(ep_series){.name = name, .count = 1, .x = &p->roughness, .y = &p->gap}));
+                         &(ep_series){.name = name, .count = 1, .x = &roughness, .y = &p->gap}));
   }
   if (!(high > 0)) return EP_OK;
   const double ends[] = {low / 1.5, high * 1.5};
@@ -163,7 +167,7 @@ ep_status ep_optima_gaps(json_t **out, const ep_optima *optima) {
   EP_TRY(
       ep_figure_new(out, "gap", EP_FIGURE_SCATTER, "Gap against roughness",
                     "One dot an optimum. Above the line gap = roughness Theorem 1 says that it is "
-                    "stable.",
+                    "stable. A roughness below a millionth of the largest gap is drawn there.",
                     (ep_axis){"roughness", .log = true}, (ep_axis){"gap", .log = true}));
   const ep_status st = gaps(*out, optima);
   if (st) json_decref(*out), *out = NULL;

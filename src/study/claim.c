@@ -6,8 +6,6 @@
 
 static ep_status nomem(void) { return EP_FAIL(EP_ERR_NOMEM, "no memory for a claim's result"); }
 
-bool ep_claim_is_question(const ep_claim *claim) { return strstr(claim->source, "(open)") != NULL; }
-
 ep_status ep_claim_result_new(ep_claim_result *out) {
   *out = (ep_claim_result){.measured = json_object(),
                            .figures = json_array(),
@@ -33,6 +31,16 @@ ep_status ep_claim_measure(ep_claim_result *r, const char *name, double value) {
 ep_status ep_claim_measure_all(ep_claim_result *r, const char *name, const double *value,
                                ptrdiff_t count) {
   return json_object_set_new(r->measured, name, ep_json_numbers(value, count)) ? nomem() : EP_OK;
+}
+
+ep_status ep_claim_measure_within(ep_claim_result *r, const char *name, double value, double low,
+                                  double high) {
+  char end[160];
+  EP_TRY(ep_claim_measure(r, name, value));
+  snprintf(end, sizeof end, "%s_low", name);
+  EP_TRY(ep_claim_measure(r, end, low));
+  snprintf(end, sizeof end, "%s_high", name);
+  return ep_claim_measure(r, end, high);
 }
 
 ep_status ep_claim_figure(ep_claim_result *r, json_t *figure) {

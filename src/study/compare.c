@@ -4,6 +4,7 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/mem.h"
+#include "data/table.h"
 #include "report/pack.h"
 
 #include <math.h>
@@ -107,7 +108,11 @@ static ep_status load_test(comparison *c) {
   if (c->test.X.rows > most) c->test.X.rows = most;
   EP_CHECK(c->test.labels, EP_ERR_INPUT,
            "%s has no labels to judge embeddings by: give them with --test-labels", name);
-  return EP_OK;
+  EP_CHECK(!c->train.classes == !c->test.classes, EP_ERR_INPUT,
+           "labels are words in one of training and test data, numbers in the other");
+  return c->test.classes
+             ? ep_labels_rename(c->test.labels, c->test.X.rows, c->train.classes, c->test.classes)
+             : EP_OK;
 }
 
 /* the anchors that `keep` has, from 0 to count, with the points they need: out owns its points */
@@ -245,7 +250,7 @@ static void to_white(const ep_mat *X) {
 static ep_status add_shown(json_t *job, const comparison *c, const ep_job *one) {
   const ep_dataset *set = one->test ? one->test : one->train;
   json_t *shown = json_object(), *pictures = NULL;
-  json_t *classes = json_object_get(c->points.table, "classes");
+  json_t *classes = c->train.classes;
   EP_TRY(ep_json_put(job, "shown", shown));
   if (classes) EP_TRY(ep_json_put(shown, "classes", json_incref(classes)));
   if (set->shape.height < 2 || set->shape.width < 2) return EP_OK;
@@ -337,7 +342,12 @@ static uint64_t hash_set(uint64_t h, const ep_dataset *set) {
   const size_t n = (size_t)set->X.rows;
   if (!set->X.data) return h;
   h = ep_hash(h, set->X.data, n * (size_t)set->X.cols * ep_sizeof(set->X.prec));
-  return set->labels ? ep_hash(h, set->labels, n * sizeof *set->labels) : h;
+  if (set->labels) h = ep_hash(h, set->labels, n * sizeof *set->labels);
+  size_t k;
+  json_t *name;
+  json_array_foreach(set->classes, k, name) h =
+      ep_hash(h, json_string_value(name), json_string_length(name) + 1);
+  return h;
 }
 
 /* Jobs are named by everything that decides their numbers: settings, version, and what the data hold, not how they are

@@ -92,7 +92,7 @@ static void set_unasked(stage *s) {
 
 static void set_step(stage *s, const step *one) {
   set(s, one->method);
-  if (one->analytic) strcpy(s->setup->fit.kernel, "analytic");
+  if (one->analytic) s->setup->fit.kernel = EP_KERNEL_ANALYTIC;
   if (one->free && !one->method->no_width) set_unasked(s);
   if (one->method->track) strcpy(s->setup->fit.track, one->method->track);
 }

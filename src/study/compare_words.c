@@ -97,8 +97,8 @@ static void command_of(char command[1800], const ep_row *row, const ep_compare_c
     s.fit.rate = config->rate;
     s.fit.epochs = row->method->few_steps ? config->iterations : config->epochs;
   }
-  if (strcmp(row->name, row->method->name) != 0) strcpy(s.fit.kernel, "analytic");
-  if (row->width == 0 && !row->method->no_width && strcmp(s.feature.features, "dense") == 0 &&
+  if (strcmp(row->name, row->method->name) != 0) s.fit.kernel = EP_KERNEL_ANALYTIC;
+  if (row->width == 0 && !row->method->no_width && ep_features_are_network(&s.feature) &&
       row->features)
     snprintf(s.feature.features, sizeof s.feature.features, "%.63s", row->features);
   snprintf(command, 1800, "eigenpair fit --method %s", row->method->name);

@@ -98,10 +98,5 @@ ep_power_law claim_law(const claim_curve *c) {
 }
 
 ep_status claim_measure_law(ep_claim_result *r, const char *name, const ep_power_law *law) {
-  char end[128];
-  EP_TRY(ep_claim_measure(r, name, law->exponent));
-  snprintf(end, sizeof end, "%s_low", name);
-  EP_TRY(ep_claim_measure(r, end, law->low));
-  snprintf(end, sizeof end, "%s_high", name);
-  return ep_claim_measure(r, end, law->high);
+  return ep_claim_measure_within(r, name, law->exponent, law->low, law->high);
 }

@@ -76,13 +76,18 @@ static json_t *name_of(const explore *x, ptrdiff_t c) {
 
 /* ---- columns to colour by */
 
-static ep_status add_numbers(explore *x, json_t *columns, const char *title, const float *values,
-                             const char *note) {
+static ep_status add_values(explore *x, json_t *columns, const char *title, const char *kind,
+                            const float *values, const char *note) {
   char name[32];
   snprintf(name, sizeof name, "column%zu", json_array_size(columns));
   EP_TRY(ep_pack_add(&x->pack, name, EP_PACK_F32, values, x->n));
-  return append(columns, json_pack("{s:s,s:s,s:s,s:s}", "array", name, "title", title, "kind",
-                                   "number", "note", note));
+  return append(columns, json_pack("{s:s,s:s,s:s,s:s}", "array", name, "title", title, "kind", kind,
+                                   "note", note));
+}
+
+static ep_status add_numbers(explore *x, json_t *columns, const char *title, const float *values,
+                             const char *note) {
+  return add_values(x, columns, title, "number", values, note);
 }
 
 static ep_status pack_classes(explore *x, const char *name, const int *class) {
@@ -176,10 +181,14 @@ static ep_status add_columns(explore *x) {
   for (ptrdiff_t c = 0; C->data && c < C->cols; c++) {
     const char *title = json_string_value(json_array_get(x->in->titles, (size_t)c));
     json_t *names = json_array_get(x->in->names, (size_t)c);
-    for (ptrdiff_t i = 0; i < x->n; i++) v[i] = (float)ep_get(C, i, c), class[i] = (int)v[i];
-    EP_TRY(json_is_array(names)
-               ? add_classes(x, columns, title, class, json_incref(names), "as given")
-               : add_numbers(x, columns, title, v, "as given"));
+    const bool classes = json_is_array(names); /* other numbers may be missing: NAN */
+    for (ptrdiff_t i = 0; i < x->n; i++) {
+      v[i] = (float)ep_get(C, i, c);
+      class[i] = classes ? (int)v[i] : 0;
+    }
+    EP_TRY(classes ? add_classes(x, columns, title, class, json_incref(names), "as given")
+                   : add_values(x, columns, title, json_is_true(names) ? "date" : "number", v,
+                                "as given"));
   }
   return EP_OK;
 }
@@ -439,7 +448,7 @@ static ep_status start(explore *x) {
   const ptrdiff_t most = x->n - 1;
   x->k = x->config->neighbours < most ? x->config->neighbours : most;
   x->graph_k = x->k > GRAPH ? x->k : GRAPH < most ? GRAPH : most;
-  x->metric = strcmp(x->config->metric, "cosine") == 0 ? EP_COSINE : EP_EUCLIDEAN;
+  x->metric = (ep_metric)x->config->metric;
   EP_TRY(find_classes(x));
   x->clusters = x->config->clusters ? x->config->clusters : x->classes ? x->classes : 10;
   if (x->clusters > x->n) x->clusters = x->n;
@@ -476,8 +485,9 @@ ep_status ep_explore(json_t **page, json_t **result, const ep_explore_input *in,
            EP_EXPLORE_POINTS);
   EP_CHECK(!in->X.data || in->X.rows == n, EP_ERR_SHAPE, "%s: %td points, but the data have %td",
            in->name, n, in->X.rows);
-  x.result = json_pack("{s:s,s:I,s:I,s:s}", "embedding", in->name, "points", (json_int_t)n,
-                       "dimensions", (json_int_t)in->E.cols, "metric", config->metric);
+  x.result =
+      json_pack("{s:s,s:I,s:I,s:s}", "embedding", in->name, "points", (json_int_t)n, "dimensions",
+                (json_int_t)in->E.cols, "metric", ep_metric_name(config->metric));
   x.page = json_object();
   const ep_status st = x.page && x.result ? look(&x) : EP_FAIL(EP_ERR_NOMEM, "no memory");
   ep_pack_free(&x.pack);

@@ -7,7 +7,7 @@
 enum { EP_EXPLORE_POINTS = 100000 }; /* that a page holds */
 
 #define EP_EXPLORE_OPTIONS(X, S)                                                                  \
-  X(S, NAME, metric, "cosine", 0, 0, ep_metric_name,                                              \
+  X(S, CHOICE, metric, "cosine", 0, 0, ep_metric_name,                                            \
     "how near points are, in the embedding and in the data")                                      \
   X(S, INT, neighbours, "10", 1, 100, NULL, "neighbours of a point that are shown and that vote") \
   X(S, INT, clusters, "0", 0, 1000, NULL,                                                         \
@@ -32,8 +32,9 @@ typedef struct {
   json_t *text;          /* n texts, or NULL */
   ep_mat columns;        /* (n, c): further numbers to colour by; no data: none */
   json_t *titles;        /* c texts, of the columns */
-  json_t *
-      names; /* of the columns that are classes: a list of names, numbers are places in it; else null, or no list */
+  /* of each column: a list of names where it has classes, its numbers are places in it; true where it has dates, days since
+   * 1970; else anything, or no list at all */
+  json_t *names;
 } ep_explore_input;
 
 /* *page: what the page shows; *result: its numbers without the points. Both are the caller's. */

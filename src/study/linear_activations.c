@@ -34,8 +34,8 @@ typedef struct {
 static ep_status twins_start(twins *t, ep_work *work, const char *phi, ptrdiff_t h, double rate,
                              uint64_t seed) {
   const ep_mat *X = &t->p->points.X;
-  const ep_descent_config one = linear_descent("grassmann", phi, 2, h, 2, rate);
-  const ep_descent_config other = linear_descent("grassmann", "linear", 2, h, 2, rate);
+  const ep_descent_config one = linear_descent(EP_CONSTRAINT_GRASSMANN, phi, 2, h, 2, rate);
+  const ep_descent_config other = linear_descent(EP_CONSTRAINT_GRASSMANN, "linear", 2, h, 2, rate);
   ep_mat R;
   EP_TRY(ep_work_mat(work, &t->E, EP_DOUBLE, X->rows, 2));
   EP_TRY(ep_work_mat(work, &t->F, EP_DOUBLE, X->rows, 2));

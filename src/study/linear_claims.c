@@ -231,5 +231,6 @@ const ep_claim ep_claims_linear[] = {
                 "0.01",
      .mutation = "src/spectral/linear_flow.c: `slope(&dq, 2, 0, f, &q);` becomes `slope(&dq, 1, 0, "
                  "f, &q);`",
+     .question = true,
      .outcome = "answered"},
     {0}};

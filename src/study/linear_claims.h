@@ -21,7 +21,7 @@ ep_status linear_problem_digits(linear_problem *p, const char *data, ptrdiff_t e
                                 long seed);
 void linear_problem_free(linear_problem *p);
 
-ep_descent_config linear_descent(const char *constraint, const char *activation, int layers,
+ep_descent_config linear_descent(ep_constraint constraint, const char *activation, int layers,
                                  ptrdiff_t width, ptrdiff_t outputs, double rate);
 /* On C where the activation is linear, on the points otherwise. */
 ep_status linear_descent_new(ep_descent **d, const ep_descent_config *config,

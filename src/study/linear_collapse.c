@@ -9,14 +9,15 @@
 
 enum { KINDS = 4, CONTROL = 3, POINTS = 51 };
 static const struct {
-  const char *constraint, *title;
+  ep_constraint constraint;
+  const char *title;
   int stride; /* steps between two looks */
   double rate, decay;
 } kinds[KINDS] = {
-    {"none", "no constraint", 2, 0.02, 1}, /* short steps: it is soon over */
-    {"grassmann", "orthonormal weights", 10, 0.1, 1},
-    {"scaled", "scaled loss", 10, 0.1, 0.99}, /* its kinks want a falling rate */
-    {"frobenius", "control: |W_i|_F = 1", 10, 0.1, 1},
+    {EP_CONSTRAINT_NONE, "no constraint", 2, 0.02, 1}, /* short steps: it is soon over */
+    {EP_CONSTRAINT_GRASSMANN, "orthonormal weights", 10, 0.1, 1},
+    {EP_CONSTRAINT_SCALED, "scaled loss", 10, 0.1, 0.99}, /* its kinks want a falling rate */
+    {EP_CONSTRAINT_FROBENIUS, "control: |W_i|_F = 1", 10, 0.1, 1},
 };
 
 typedef struct {
@@ -166,7 +167,7 @@ static ep_status kept_ratio(double *ratio, const linear_problem *p, double t, ui
 
 /* |B - exp(-2Ct) B(0)| / |exp(-2Ct) B(0)| of descent on a linear model, t = 3, for a rate and for half of it */
 static ep_status flow_gap(double *gap, const linear_problem *p, double rate, uint64_t seed) {
-  const ep_descent_config config = linear_descent("none", "linear", 1, 0, 2, rate);
+  const ep_descent_config config = linear_descent(EP_CONSTRAINT_NONE, "linear", 1, 0, 2, rate);
   const double t = 3;
   ep_work work = {0};
   ep_descent *d = NULL;
@@ -230,7 +231,7 @@ ep_status linear_prop1(ep_claim_result *r, ep_claim_size size, const ep_run_conf
 
 /* ---- Prop. 2: |W_i|_F <= c: L = c^4 lambda_1, rank 1 */
 
-static ep_status bounded(const claim_curve *ratio, double *worst, int run, const char *constraint,
+static ep_status bounded(const claim_curve *ratio, double *worst, int run, ep_constraint constraint,
                          const linear_problem *p, uint64_t seed) {
   const ep_descent_config config = linear_descent(constraint, "linear", 2, 20, 2, 0.1);
   ep_descent *d;
@@ -256,8 +257,8 @@ static ep_status prop2(ep_claim_result *r, ep_work *work, const linear_problem *
   EP_TRY(claim_curve_new(&c, work, 51, runs));
   EP_TRY(claim_curve_new(&control, work, 51, runs));
   for (int i = 0; i < runs; i++) {
-    EP_TRY(bounded(&c, &worst, i, "frobenius", p, (uint64_t)(seed + i)));
-    EP_TRY(bounded(&control, &other, i, "grassmann", p, (uint64_t)(seed + i)));
+    EP_TRY(bounded(&c, &worst, i, EP_CONSTRAINT_FROBENIUS, p, (uint64_t)(seed + i)));
+    EP_TRY(bounded(&control, &other, i, EP_CONSTRAINT_GRASSMANN, p, (uint64_t)(seed + i)));
   }
   EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE,
                       "Frobenius norms do not prevent collapse",
@@ -284,14 +285,16 @@ ep_status linear_prop2(ep_claim_result *r, ep_claim_size size, const ep_run_conf
 
 enum { PROBLEMS = 5, LOOKS = 61 };
 static const struct {
-  const char *title, *constraint, *name;
+  const char *title;
+  ep_constraint constraint;
+  const char *name;
   double rate, decay; /* rate times max |lambda| */
 } problems[PROBLEMS] = {
-    {"1: L/(|W1|^2 |W2|^2)", "scaled", "problem_1_gap", 0.5, 0.999},
-    {"2: |W_i|_2 <= 1", "spectral", "problem_2_gap", 0.1, 1},
-    {"3: |W2'W1|_2 <= 1", "product", "problem_3_gap", 0.1, 1},
-    {"4: W_i'W_i = I", "grassmann", "problem_4_gap", 0.1, 1},
-    {"4, plain gradient and QR", "orthogonal", "plain_qr_gap", 0.1, 1},
+    {"1: L/(|W1|^2 |W2|^2)", EP_CONSTRAINT_SCALED, "problem_1_gap", 0.5, 0.999},
+    {"2: |W_i|_2 <= 1", EP_CONSTRAINT_SPECTRAL, "problem_2_gap", 0.1, 1},
+    {"3: |W2'W1|_2 <= 1", EP_CONSTRAINT_PRODUCT, "problem_3_gap", 0.1, 1},
+    {"4: W_i'W_i = I", EP_CONSTRAINT_GRASSMANN, "problem_4_gap", 0.1, 1},
+    {"4, plain gradient and QR", EP_CONSTRAINT_ORTHOGONAL, "plain_qr_gap", 0.1, 1},
 };
 
 static ep_status solve(const claim_curve *gap, int run, int k, const linear_problem *p, int z,

@@ -166,7 +166,7 @@ static ep_status one_seed(fig5 *f, ep_work *work, const plan *s, int i, const ep
   EP_TRY(ep_work_mat(work, &f->F, EP_DOUBLE, f->Y.rows, OUTPUTS));
   for (int w = 0; w < WIDTHS; w++) {
     const ep_descent_config config =
-        linear_descent("grassmann", "linear", 2, s->widths[w], OUTPUTS, rate);
+        linear_descent(EP_CONSTRAINT_GRASSMANN, "linear", 2, s->widths[w], OUTPUTS, rate);
     ep_descent *d;
     EP_TRY(ep_descent_new(&d, &config, NULL, &f->p.points, (uint64_t)seed));
     const ep_status st = at_width(f, work, w, i, s, rate, d, run);

@@ -87,14 +87,14 @@ static double behind(const beside *b) {
 
 /* Eq. 10 as it is written: a plain gradient step, then a projection; how far its last loss is from the equation's */
 static ep_status equation10(double *end, ep_work *work, json_t *losses, const linear_problem *p,
-                            const char *retraction, int z, int runs, long seed) {
-  ep_descent_config config = linear_descent("orthogonal", "linear", 2, 100, z, 0.01);
+                            ep_retraction retraction, int z, int runs, long seed) {
+  ep_descent_config config = linear_descent(EP_CONSTRAINT_ORTHOGONAL, "linear", 2, 100, z, 0.01);
   char name[32], panel[32];
   beside b;
-  snprintf(config.retraction, sizeof config.retraction, "%s", retraction);
+  config.retraction = retraction;
   EP_TRY(beside_new(&b, work, runs));
   for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
-  snprintf(name, sizeof name, "eq. 10, %s", retraction);
+  snprintf(name, sizeof name, "eq. 10, %s", ep_retraction_name(retraction));
   snprintf(panel, sizeof panel, "z = %d, h = 100", z);
   *end = end_gap(&b);
   return claim_draw(losses, name, panel, &b.descent, false);
@@ -132,7 +132,8 @@ static ep_status trajectory(json_t *figure, ep_work *work, const linear_problem 
 
 static ep_status trajectories(ep_claim_result *r, ep_work *work, const linear_problem *p,
                               long seed) {
-  const ep_descent_config config = linear_descent("grassmann", "linear", 2, 100, 1, 0.01);
+  const ep_descent_config config =
+      linear_descent(EP_CONSTRAINT_GRASSMANN, "linear", 2, 100, 1, 0.01);
   json_t *figure;
   EP_TRY(claim_figure(
       &figure, r, "trajectories", EP_FIGURE_LINE, "Outputs over time, z = 1",
@@ -167,7 +168,8 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
                       (ep_axis){"|q of descent - q of equation|", .log = true}));
   for (int z = 1; z <= 2; z++)
     for (int w = 0; w < 3; w++) {
-      const ep_descent_config config = linear_descent("grassmann", "linear", 2, width[w], z, 0.01);
+      const ep_descent_config config =
+          linear_descent(EP_CONSTRAINT_GRASSMANN, "linear", 2, width[w], z, 0.01);
       beside b;
       EP_TRY(beside_new(&b, work, runs));
       for (int i = 0; i < runs; i++) EP_TRY(beside_one(&b, i, p, &config, (uint64_t)(seed + i)));
@@ -183,8 +185,8 @@ static ep_status fig3(ep_claim_result *r, ep_work *work, const linear_problem *p
       EP_TRY(claim_draw(gaps, name, z == 1 ? "z = 1" : "z = 2", &b.gap, false));
     }
   for (int z = 1; z <= 2; z++) {
-    EP_TRY(equation10(&polar[z - 1], work, losses, p, "polar", z, runs, seed));
-    EP_TRY(equation10(&qr[z - 1], work, losses, p, "qr", z, runs, seed));
+    EP_TRY(equation10(&polar[z - 1], work, losses, p, EP_RETRACT_POLAR, z, runs, seed));
+    EP_TRY(equation10(&qr[z - 1], work, losses, p, EP_RETRACT_QR, z, runs, seed));
   }
   EP_TRY(trajectories(r, work, p, seed));
   EP_TRY(ep_claim_measure_all(r, "eq10_polar_last_loss_for_z_1_and_2", polar, 2));
@@ -238,7 +240,8 @@ static ep_status fig6(ep_claim_result *r, ep_work *work, const linear_problem *p
                       (ep_axis){"time = rate x steps", .log = false},
                       (ep_axis){"loss", .log = false}));
   for (int hidden = 1; hidden <= 3; hidden++) {
-    const ep_descent_config config = linear_descent("grassmann", "linear", hidden + 1, 20, 1, 0.01);
+    const ep_descent_config config =
+        linear_descent(EP_CONSTRAINT_GRASSMANN, "linear", hidden + 1, 20, 1, 0.01);
     char panel[64];
     beside b;
     EP_TRY(beside_new(&b, work, runs));

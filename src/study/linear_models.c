@@ -24,7 +24,7 @@ static ep_status objective_of(ep_objective *out, const char *loss) {
   ep_objective_config config;
   ep_options_default(ep_objective_options, &config);
   snprintf(config.loss, sizeof config.loss, "%s", loss);
-  if (strcmp(loss, "ntxent") != 0) strcpy(config.similarity, "dot");
+  if (strcmp(loss, "ntxent") != 0) config.similarity = EP_SIMILARITY_DOT;
   return ep_objective_parse(out, &config);
 }
 
@@ -186,7 +186,7 @@ static ep_status remark3_one(const claim_curve *c, int run, const linear_problem
 
 /* the control: the same outputs with W_i'W_i = I */
 static ep_status remark3_control(double *rank, const linear_problem *p, uint64_t seed) {
-  const ep_descent_config config = linear_descent("grassmann", "linear", 2, 0, R, 0.1);
+  const ep_descent_config config = linear_descent(EP_CONSTRAINT_GRASSMANN, "linear", 2, 0, R, 0.1);
   ep_descent *d;
   ep_mat U;
   EP_TRY(linear_descent_new(&d, &config, p, seed));
@@ -283,7 +283,7 @@ static ep_status by_kernel(const claim_curve *c, ep_work *work, int run, const l
 
 /* A relu network of width h from orthonormal weights, by descent under a constraint, until its weights leave every bound */
 static ep_status by_network(const claim_curve *c, ep_work *work, int run, const linear_problem *p,
-                            const char *constraint, ptrdiff_t h, uint64_t seed) {
+                            ep_constraint constraint, ptrdiff_t h, uint64_t seed) {
   const ep_descent_config config = linear_descent(constraint, "relu", 2, h, OUTPUTS, 0.05);
   ep_descent *d;
   ep_mat U;
@@ -303,13 +303,14 @@ static ep_status by_network(const claim_curve *c, ep_work *work, int run, const 
 
 enum { MODELS = 5 };
 static const struct {
-  const char *name, *kernel, *constraint;
+  const char *name, *kernel; /* NULL: a network, under a */
+  ep_constraint constraint;
   double steps;
-} models[MODELS] = {{"kernel of relu", "relu", NULL, 2000},
-                    {"kernel of tanh", "tanh", NULL, 2000},
-                    {"kernel of the centred softplus", "csoftplus", NULL, 2000},
-                    {"relu network", NULL, "none", 1000},
-                    {"relu network, W_i'W_i = I", NULL, "grassmann", 1000}};
+} models[MODELS] = {{"kernel of relu", "relu", 0, 2000},
+                    {"kernel of tanh", "tanh", 0, 2000},
+                    {"kernel of the centred softplus", "csoftplus", 0, 2000},
+                    {"relu network", NULL, EP_CONSTRAINT_NONE, 1000},
+                    {"relu network, W_i'W_i = I", NULL, EP_CONSTRAINT_GRASSMANN, 1000}};
 
 static ep_status wide_models(ep_claim_result *r, ep_work *work, int runs, ptrdiff_t h,
                              const ep_run_config *run) {

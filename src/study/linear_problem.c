@@ -20,7 +20,7 @@ static ep_status decompose(linear_problem *p) {
 
 static ep_run_config in_double(long seed) {
   ep_run_config run = ep_run_default();
-  strcpy(run.precision, "double");
+  run.precision = EP_DOUBLE;
   run.seed = seed;
   return run;
 }
@@ -130,11 +130,11 @@ ep_status linear_on_moons(ep_claim_result *result, linear_inner *inner, const ch
 
 /* ---- descents */
 
-ep_descent_config linear_descent(const char *constraint, const char *activation, int layers,
+ep_descent_config linear_descent(ep_constraint constraint, const char *activation, int layers,
                                  ptrdiff_t width, ptrdiff_t outputs, double rate) {
   ep_descent_config c;
   ep_options_default(ep_descent_options, &c);
-  snprintf(c.constraint, sizeof c.constraint, "%s", constraint);
+  c.constraint = constraint;
   snprintf(c.activation, sizeof c.activation, "%s", activation);
   c.layers = layers;
   c.width = width;

@@ -182,6 +182,7 @@ const ep_claim ep_claims_optima[] = {
      {2, 5, 10},
      .control = "fresh starts, uniform weights: they must cover fewer patterns than tickets (95 % "
                 "interval of the difference above 0)",
+     .question = true,
      .outcome = "answered"},
     {"optima-basins",
      "OPTIMA section 3.1, B.5 (open)",
@@ -193,6 +194,7 @@ const ep_claim ep_claims_optima[] = {
      .control = "equal q_m: by symmetry the shares may not differ (chi^2 below 25.7)",
      .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
                  "y[j] - b * w[j];`",
+     .question = true,
      .outcome = "answered"},
     {"optima-stability",
      "OPTIMA Theorem 1",

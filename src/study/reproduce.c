@@ -100,7 +100,7 @@ const char *ep_claim_outcome_name(ep_claim_outcome outcome) {
 ep_claim_outcome ep_checked_outcome(const ep_checked *c) {
   if (c->error[0]) return EP_CLAIM_ERROR;
   if (!c->result.pass) return EP_CLAIM_FAIL;
-  return ep_claim_is_question(c->claim) ? EP_CLAIM_ANSWERED : EP_CLAIM_PASS;
+  return c->claim->question ? EP_CLAIM_ANSWERED : EP_CLAIM_PASS;
 }
 
 static ep_status put_checked(json_t *job, const ep_checked *c) {
@@ -179,7 +179,7 @@ static ep_status job_path(char path[1200], const char *folder, const ep_claim *c
   json_t *settings =
       json_pack("{s:s, s:s, s:s, s:I, s:s, s:s, s:s}", "id", c->id, "criterion", c->criterion,
                 "size", ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
-                run->precision, "version", ep_version(), "data", data);
+                ep_precision_name(run->precision), "version", ep_version(), "data", data);
   EP_CHECK(settings, EP_ERR_NOMEM, "no memory for the settings");
   const ep_status st = ep_jobs_fingerprint(name, settings);
   json_decref(settings);
@@ -343,7 +343,8 @@ void ep_reproduced_free(ep_reproduced *r) {
 
 ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
                        ep_claim_size size, const ep_run_config *run, const char *folder) {
-  *out = (ep_reproduced){.size = size, .seed = run->seed, .precision = run->precision};
+  *out = (ep_reproduced){
+      .size = size, .seed = run->seed, .precision = ep_precision_name(run->precision)};
   ep_run *const mine = ep_run_current(); /* its hooks are ours until the end */
   progress p = {.outer = ep_run_set_hooks(mine, NULL)};
   const ep_run_hooks hooks = {.progress = tell, .user = &p, .stop = p.outer.stop};

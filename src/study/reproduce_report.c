@@ -15,7 +15,7 @@ static const char *outcome(const ep_checked *c) {
   return ep_claim_outcome_name(ep_checked_outcome(c));
 }
 
-static bool is_open(const ep_checked *c) { return ep_claim_is_question(c->claim); }
+static bool is_open(const ep_checked *c) { return c->claim->question; }
 
 /* ---- a section a claim */
 

@@ -91,6 +91,7 @@ const ep_claim ep_claims_tangent[] = {
      .control = "squared loss: over the last third of the logarithm of time the distance must grow "
                 "by less than a tenth of what it grows by under cross-entropy, in every network of "
                 "the largest width",
+     .question = true,
      .outcome = "answered"},
     {"tangent-target",
      "TANGENT section 6 (open)",
@@ -102,6 +103,7 @@ const ep_claim ep_claims_tangent[] = {
      {2, 15, 60},
      .control = "the last eigenvector, shortened to the norm of the first: the distance must fall "
                 "by more than its length does",
+     .question = true,
      .outcome = "answered"},
     {"tangent-nngp",
      "TANGENT A.1 (Neal)",
@@ -188,6 +190,7 @@ const ep_claim ep_claims_tangent[] = {
      {4, 40, 120},
      .control = "the linearisations of the same networks: where networks of width 20 do better "
                 "than the limit, these must not (by two standard errors)",
+     .question = true,
      .outcome = "answered"},
     {"tangent-slips",
      "TANGENT eq. 22, 49, 79, 84, 127, 154, proof of Lemma 1 (e)",

@@ -25,7 +25,7 @@ static ep_status lunch_kernel(ep_mat *K, const char *data, const ep_domain_kerne
   ep_run_config in_double = *run;
   ep_dataset set;
   ep_options_default(ep_data_options, &c);
-  snprintf(in_double.precision, sizeof in_double.precision, "double");
+  in_double.precision = EP_DOUBLE;
   snprintf(c.data, sizeof c.data, "%s", data);
   if (strcmp(data, "digits") == 0) c.samples = 64;
   EP_TRY(ep_dataset_load(NULL, &set, &c, &in_double));

@@ -39,6 +39,7 @@ static const lee_setting lee_settings[] = {{"erf", "erf", 1, 1, false, false},
                                            {"tanh, 2 layers", "tanh", 2, 1, false, false},
                                            {"tanh, 3 layers, 2 outputs", "tanh", 3, 2, false, true},
                                            {"control", "erf", 1, 1, true, false}};
+enum { ERF, TANH, RELU }; /* the first of them */
 enum { SETTINGS = sizeof lee_settings / sizeof *lee_settings, QUANTITIES = 3 };
 static const char *const quantities[QUANTITIES] = {"outputs", "parameters", "kernel"};
 static const char *const quantity_titles[QUANTITIES] = {
@@ -80,8 +81,14 @@ static ep_status lee_curves(ep_work *work, claim_curve *c, const lee_setting *s,
   return EP_OK;
 }
 
-/* exponents of all widths, and of the last three for the outputs */
-static ep_status lee_judge(ep_claim_result *r, const lee_setting *s, const claim_curve *c) {
+/* how |f - f_lin| falls: over all widths, over the last three */
+typedef struct {
+  ep_power_law law;
+  double late;
+} lee_fall;
+
+static ep_status lee_judge(ep_claim_result *r, lee_fall *fall, const lee_setting *s,
+                           const claim_curve *c) {
   bool meets = true;
   for (int q = 0; q < QUANTITIES; q++) {
     char name[96];
@@ -94,20 +101,21 @@ static ep_status lee_judge(ep_claim_result *r, const lee_setting *s, const claim
       claim_curve late = c[q];
       late.x += c[q].count - 3, late.all += (c[q].count - 3) * c[q].runs, late.count = 3;
       snprintf(name, sizeof name, "late exponent outputs %s", s->name);
-      EP_TRY(ep_claim_measure(r, name, claim_law(&late).exponent));
+      *fall = (lee_fall){law, claim_law(&late).exponent};
+      EP_TRY(ep_claim_measure(r, name, fall->late));
     }
   }
   r->pass = r->pass && meets == !s->control;
   return EP_OK;
 }
 
-static ep_status lee_all(ep_claim_result *r, ep_work *work, json_t *figure, ep_claim_size size,
-                         long seed) {
+static ep_status lee_all(ep_claim_result *r, lee_fall *fall, ep_work *work, json_t *figure,
+                         ep_claim_size size, long seed) {
   for (int i = 0; i < SETTINGS; i++) {
     claim_curve c[QUANTITIES];
     EP_TRY(ep_run_step("settings", i, SETTINGS));
     EP_TRY(lee_curves(work, c, &lee_settings[i], size, seed));
-    EP_TRY(lee_judge(r, &lee_settings[i], c));
+    EP_TRY(lee_judge(r, &fall[i], &lee_settings[i], c));
     for (int q = 0; q < QUANTITIES; q++)
       EP_TRY(claim_draw(figure, lee_settings[i].name, quantity_titles[q], &c[q],
                         lee_settings[i].control));
@@ -115,12 +123,9 @@ static ep_status lee_all(ep_claim_result *r, ep_work *work, json_t *figure, ep_c
   return EP_OK;
 }
 
-static double measured(const ep_claim_result *r, const char *name) {
-  return json_number_value(json_object_get(r->measured, name));
-}
-
 ep_status tangent_lee(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   json_t *figure;
+  lee_fall fall[SETTINGS];
   ep_work work = {0};
   r->pass = true;
   EP_TRY(claim_figure(&figure, r, "lee", EP_FIGURE_LINE, "Network and linearisation under descent",
@@ -129,7 +134,7 @@ ep_status tangent_lee(ep_claim_result *r, ep_claim_size size, const ep_run_confi
                       "root of the width they do not.",
                       (ep_axis){"width M", .log = true},
                       (ep_axis){"largest over training", .log = true}));
-  const ep_status st = lee_all(r, &work, figure, size, run->seed);
+  const ep_status st = lee_all(r, fall, &work, figure, size, run->seed);
   ep_work_free(&work);
   EP_TRY(st);
   EP_TRY(ep_claim_measure(r, "seeds", claim_pick(size, 3, 5, 10)));
@@ -138,14 +143,13 @@ ep_status tangent_lee(ep_claim_result *r, ep_claim_size size, const ep_run_confi
                     "20 points on the sphere of R^10, random targets, half the critical rate, 300 "
                     "steps or more; parametrisation of the NTK, where theta is sqrt(n) times the "
                     "paper's. relu does not meet assumption 4 (phi' Lipschitz)."));
-  if (!(measured(r, "exponent outputs erf_high") < -0.5)) return EP_OK;
+  if (!(fall[ERF].law.high < -0.5)) return EP_OK;
   return ep_claim_found(
       r,
       "Smooth networks come closer to their linearisation faster than M^-1/2: |f - f_lin| falls as "
       "%.2f (erf), %.2f (tanh), relu as %.2f (over the three largest widths %.2f, %.2f, %.2f).",
-      measured(r, "exponent outputs erf"), measured(r, "exponent outputs tanh"),
-      measured(r, "exponent outputs relu"), measured(r, "late exponent outputs erf"),
-      measured(r, "late exponent outputs tanh"), measured(r, "late exponent outputs relu"));
+      fall[ERF].law.exponent, fall[TANH].law.exponent, fall[RELU].law.exponent, fall[ERF].late,
+      fall[TANH].late, fall[RELU].late);
 }
 
 /* ---- tangent-bounds */

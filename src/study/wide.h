@@ -16,7 +16,8 @@ typedef struct {
 
 /* What is trained; texts left NULL and numbers left 0 are the program's defaults. */
 typedef struct {
-  const char *data, *method, *loss, *similarity, *activation, *track, *pairs, *augment;
+  ep_similarity_kind similarity; /* 0: the loss's own */
+  const char *data, *method, *loss, *activation, *track, *pairs, *augment;
   long outputs, depth;
   double rate, tolerance;
   double rate_of_width; /* > 0: the rate is this times M */

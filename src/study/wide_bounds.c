@@ -366,7 +366,7 @@ ep_status wide_theorem13(ep_claim_result *r, ep_claim_size size, const ep_run_co
                           .activation = "tanh"};
   wide_setting dot = s;
   ep_work work = {0};
-  dot.similarity = "dot";
+  dot.similarity = EP_SIMILARITY_DOT;
   const ep_status st = theorem13(r, &work, &s, &dot, &sizes[size], run);
   ep_work_free(&work);
   EP_TRY(st);

@@ -268,6 +268,7 @@ const ep_claim ep_claims_wide[] = {
                 "0.9 in every run)",
      .mutation = "src/objective/similarity.c: `{\"cosine\", cosine_forward, cosine_backward}` "
                  "becomes `{\"cosine\", dot_forward, dot_backward}`",
+     .question = true,
      .outcome = "answered"},
     {"wide-open-losses",
      "WIDE section 5 (open)",
@@ -278,6 +279,7 @@ const ep_claim ep_claims_wide[] = {
      .control =
          "the linear loss with the dot product, whose kernel does not stay (Prop. 10), by the "
          "same rule",
+     .question = true,
      .outcome = "answered"},
     {"wide-open-depth",
      "WIDE section 5 (open)",
@@ -290,6 +292,7 @@ const ep_claim ep_claims_wide[] = {
                 "fall",
      .mutation = "src/objective/similarity.c: `{\"dot\", dot_forward, dot_backward}` becomes "
                  "`{\"dot\", cosine_forward, cosine_backward}`",
+     .question = true,
      .outcome = "answered"},
     {"wide-open-data",
      "WIDE section 5 (open)",
@@ -302,6 +305,7 @@ const ep_claim ep_claims_wide[] = {
      .mutation = "src/objective/similarity.c: `{\"dot\", dot_forward, dot_backward}` becomes "
                  "`{\"dot\", cosine_forward, cosine_backward}`",
      .data = "fashion",
+     .question = true,
      .outcome = "answered"},
     {"wide-open-start",
      "WIDE Prop. 18, section 5 (open)",
@@ -314,5 +318,6 @@ const ep_claim ep_claims_wide[] = {
      .control = "independent columns: RankMe must end above 2 for every seed",
      .mutation = "src/objective/similarity.c: `du[j] = c * du[j] - b * f[j];` becomes `du[j] = (c "
                  "* du[j] - b * f[j]) * (double)(j + 1);`",
+     .question = true,
      .outcome = "answered"},
     {0}};

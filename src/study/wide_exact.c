@@ -76,7 +76,7 @@ static ep_status compare_P(double *worst, json_t *figure, const wide_fit *f, con
 /* out: blow-up time seen, that of the closed form, largest error of P */
 static ep_status blow_up(double out[3], json_t *figure, wide_fit *f) {
   double P0;
-  strcpy(f->setup->run.precision, "double");
+  f->setup->run.precision = EP_DOUBLE;
   EP_TRY(line_points(&f->points, false));
   EP_TRY(wide_start(f));
   const closed_form k = closed_form_of(&P0, ep_model_net(f->start), 1.5);
@@ -95,7 +95,7 @@ static ep_status no_blow_up(bool *lost, const wide_setting *s, const ep_run_conf
   wide_fit f;
   ep_status st = wide_setup_only(&f, s, &(wide_size){.epochs = 1}, 100, run->seed, run);
   if (!st) st = line_points(&f.points, true);
-  if (!st) strcpy(f.setup->run.precision, "double"), st = wide_start(&f);
+  if (!st) f.setup->run.precision = EP_DOUBLE, st = wide_start(&f);
   if (!st) {
     f.setup->fit.rate = 1e-4 * closed_form_of(&P0, ep_model_net(f.start), 1.5).blow_up;
     f.setup->fit.epochs = 12000;
@@ -175,7 +175,7 @@ static ep_status prop10(ep_claim_result *r, ep_work *work, const ep_run_config *
   enum { WIDTHS = 3, SEEDS = 3 };
   static const long widths[WIDTHS] = {10, 100, 1000};
   const wide_setting s = {
-      .activation = "linear", .similarity = "dot", .track = "ntk", .outputs = 1};
+      .activation = "linear", .similarity = EP_SIMILARITY_DOT, .track = "ntk", .outputs = 1};
   claim_curve c[3]; /* seen, closed form, error of P */
   json_t *figure;
   double off = 0, worst = 0;
@@ -258,7 +258,7 @@ static ep_status twins(double out[2], json_t *figure, const char *panel, wide_fi
   if (!st) copy_column(&ep_model_net(f->start)->W);
   if (analytic) {
     strcpy(f->setup->fit.method, "kernel");
-    strcpy(f->setup->fit.kernel, "analytic");
+    f->setup->fit.kernel = EP_KERNEL_ANALYTIC;
   }
   if (!st) st = wide_train_from_start(f);
   if (!st) st = wide_embed(&E, f->model, &f->points.X);
@@ -274,13 +274,14 @@ static ep_status twins(double out[2], json_t *figure, const char *panel, wide_fi
 }
 
 static const struct {
-  const char *name, *similarity;
+  const char *name;
+  ep_similarity_kind similarity;
   double rate; /* at which the dot product does not blow up */
   bool analytic;
-} twin_cases[] = {{"cosine", "cosine", 1, false},
-                  {"dot", "dot", 0.02, false},
-                  {"cosine, analytic kernel", "cosine", 1, true},
-                  {"dot, analytic kernel", "dot", 0.02, true}};
+} twin_cases[] = {{"cosine", EP_SIMILARITY_COSINE, 1, false},
+                  {"dot", EP_SIMILARITY_DOT, 0.02, false},
+                  {"cosine, analytic kernel", EP_SIMILARITY_COSINE, 1, true},
+                  {"dot, analytic kernel", EP_SIMILARITY_DOT, 0.02, true}};
 enum { TWIN_CASES = sizeof twin_cases / sizeof *twin_cases };
 
 /* worst over the seeds: how far the twins are apart, how far the third output is at least, how far the loss fell */
@@ -312,7 +313,7 @@ ep_status wide_prop18(ep_claim_result *r, ep_claim_size size, const ep_run_confi
                                       "loss_fell_by"};
   ep_run_config in_double = *run;
   json_t *figure;
-  strcpy(in_double.precision, "double");
+  in_double.precision = EP_DOUBLE;
   EP_TRY(claim_figure(&figure, r, "twins", EP_FIGURE_SCATTER, "Outputs that started equal",
                       "After training the second output against the first, which it started equal "
                       "to, and a third one, which started apart; first seed.",

@@ -46,7 +46,7 @@ static ep_status fig1(ep_claim_result *r, ep_work *work, const wide_setting *s, 
   claim_curve c, control;
   ep_power_law law, other;
   json_t *figure;
-  dot.similarity = "dot";
+  dot.similarity = EP_SIMILARITY_DOT;
   fewer.epochs = z->epochs / 5;
   EP_TRY(wide_sweep(&c, 1, work, s, z, against_frozen, NULL, run));
   EP_TRY(wide_sweep(&control, 1, work, &dot, &fewer, against_frozen, NULL, run));
@@ -104,7 +104,7 @@ ep_status wide_dot_falls(bool *does, ep_claim_result *r, const wide_setting *s, 
   ep_power_law law;
   ep_work work = {0};
   int lost = 0;
-  dot.similarity = "dot";
+  dot.similarity = EP_SIMILARITY_DOT;
   ep_status st = wide_sweep(&c, 1, &work, &dot, z, count_lost, &lost, run);
   if (!st) st = wide_law(&law, r, "control_drift", &c);
   if (!st) st = ep_claim_measure(r, "control_runs_lost", lost);
@@ -199,7 +199,7 @@ static ep_status cosine_is_lost(bool *is, ep_claim_result *r, ep_work *work, con
   wide_setting cosine = *s;
   claim_curve c;
   int lost = 0;
-  cosine.similarity = "cosine";
+  cosine.similarity = EP_SIMILARITY_COSINE;
   EP_TRY(wide_sweep(&c, 1, work, &cosine, z, count_lost, &lost, run));
   double worst = 0;
   for (ptrdiff_t i = 0; i < c.count; i++) worst = fmax(worst, claim_worst(&c, i));
@@ -260,12 +260,17 @@ ep_status wide_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_config 
                                     {100, 50, 3, 4, {100, 400, 1600, 6400}},
                                     {1000, 50, 5, 5, {100, 300, 1000, 3000, 10000}}};
   return unbounded(
-      r, &(wide_setting){.data = wide_images(size), .rate = 1, .track = "ntk", .similarity = "dot"},
+      r,
+      &(wide_setting){
+          .data = wide_images(size), .rate = 1, .track = "ntk", .similarity = EP_SIMILARITY_DOT},
       &sizes[size], run);
 }
 
 ep_status wide_fig5m(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {
-      .data = wide_images(size), .rate = 1, .track = "ntk", .similarity = "dot", .depth = 3};
+  const wide_setting s = {.data = wide_images(size),
+                          .rate = 1,
+                          .track = "ntk",
+                          .similarity = EP_SIMILARITY_DOT,
+                          .depth = 3};
   return unbounded(r, &s, &deep_sizes[size], run);
 }

@@ -159,7 +159,7 @@ static ep_status flows(double *out, ep_work *work, lemma9 *l, wide_fit *f, doubl
   ep_mat F = {0}, G = {0}, K;
   EP_TRY(kernel_of(&K, work, f, ep_model_net(f->start), &f->points.X));
   l->K = &K;
-  strcpy(f->setup->fit.integrator, "flow");
+  f->setup->fit.integrator = EP_INTEGRATOR_FLOW;
   f->setup->fit.flow_tolerance = 1e-10;
   f->setup->fit.rate = time / 10;
   ep_status st = wide_fit_again(&frozen, &info, f, "kernel", 10);
@@ -178,12 +178,14 @@ static ep_status flows(double *out, ep_work *work, lemma9 *l, wide_fit *f, doubl
 
 enum { CASES = 4, MEASURED = 3 };
 static const struct {
-  const char *name, *similarity, *loss;
+  const char *name;
+  ep_similarity_kind similarity;
+  const char *loss;
   double rate; /* 50 steps of it before the slope is looked at; the flow runs for 5 */
-} cases[CASES] = {{"cosine_linear", "cosine", "linear", 1},
-                  {"cosine_softmax", "cosine", "softmax", 1},
-                  {"dot_linear", "dot", "linear", 0.02},
-                  {"dot_softmax", "dot", "softmax", 0.02}};
+} cases[CASES] = {{"cosine_linear", EP_SIMILARITY_COSINE, "linear", 1},
+                  {"cosine_softmax", EP_SIMILARITY_COSINE, "softmax", 1},
+                  {"dot_linear", EP_SIMILARITY_DOT, "linear", 0.02},
+                  {"dot_softmax", EP_SIMILARITY_DOT, "softmax", 0.02}};
 
 static ep_status one_case(double out[MEASURED], int k, const char *images, long seed,
                           const ep_run_config *run) {
@@ -208,7 +210,7 @@ static ep_status one_case(double out[MEASURED], int k, const char *images, long 
     lemma9 l = {&f.points.pairs,
                 NULL,
                 3,
-                strcmp(s.similarity, "cosine") == 0,
+                s.similarity == EP_SIMILARITY_COSINE,
                 strcmp(s.loss, "softmax") == 0,
                 f.setup->objective.delta,
                 f.setup->objective.temperature};
@@ -264,7 +266,7 @@ static ep_status lemma9_cases(ep_claim_result *r, ep_work *work, const char *ima
 ep_status wide_lemma9(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   ep_run_config in_double = *run;
   ep_work work = {0};
-  strcpy(in_double.precision, "double");
+  in_double.precision = EP_DOUBLE;
   const ep_status st =
       lemma9_cases(r, &work, wide_images(size), claim_pick(size, 3, 5, 5), &in_double);
   ep_work_free(&work);

@@ -6,7 +6,9 @@
 #include <string.h>
 
 typedef struct {
-  const char *name, *loss, *similarity, *pairs;
+  const char *name, *loss;
+  ep_similarity_kind similarity; /* auto: the usual one */
+  const char *pairs;
   double rate;
   const char *augment;
 } candidate;
@@ -14,17 +16,17 @@ typedef struct {
  * when the epochs end. The others at rates at which the way is made in the epochs there
  * are and no loss rises; a loss with a floor takes any of them. */
 static const candidate candidates[] = {
-    {"dot product, linear", "linear", "dot", NULL, 0.1, NULL},
-    {"dot product, linear, rate 0.01", "linear", "dot", NULL, 0.01, NULL},
-    {"linear", "linear", NULL, NULL, 10, NULL},
-    {"softmax", "softmax", NULL, NULL, 10, NULL},
-    {"softmax, pairs by label", "softmax", NULL, "labels:2+4", 10, NULL},
-    {"softmax, local views", "softmax", NULL, "4+4", 10, "crop:0.1-0.3"},
-    {"ntxent", "ntxent", NULL, NULL, 10, NULL},
-    {"barlow", "barlow", NULL, NULL, 1, NULL},
-    {"vicreg", "vicreg", NULL, NULL, 0.2, NULL},
-    {"spectral", "spectral", NULL, NULL, 0.01, NULL},
-    {"spectral, all negatives", "spectral", NULL, "all", 0.01, NULL},
+    {"dot product, linear", "linear", EP_SIMILARITY_DOT, NULL, 0.1, NULL},
+    {"dot product, linear, rate 0.01", "linear", EP_SIMILARITY_DOT, NULL, 0.01, NULL},
+    {"linear", "linear", EP_SIMILARITY_AUTO, NULL, 10, NULL},
+    {"softmax", "softmax", EP_SIMILARITY_AUTO, NULL, 10, NULL},
+    {"softmax, pairs by label", "softmax", EP_SIMILARITY_AUTO, "labels:2+4", 10, NULL},
+    {"softmax, local views", "softmax", EP_SIMILARITY_AUTO, "4+4", 10, "crop:0.1-0.3"},
+    {"ntxent", "ntxent", EP_SIMILARITY_AUTO, NULL, 10, NULL},
+    {"barlow", "barlow", EP_SIMILARITY_AUTO, NULL, 1, NULL},
+    {"vicreg", "vicreg", EP_SIMILARITY_AUTO, NULL, 0.2, NULL},
+    {"spectral", "spectral", EP_SIMILARITY_AUTO, NULL, 0.01, NULL},
+    {"spectral, all negatives", "spectral", EP_SIMILARITY_AUTO, "all", 0.01, NULL},
 };
 enum { CONTROLS = 2, CANDIDATES = sizeof candidates / sizeof *candidates };
 

@@ -290,7 +290,7 @@ ep_status wide_open_start(ep_claim_result *r, ep_claim_size size, const ep_run_c
   const wide_setting s = {.data = wide_images(size), .rate = 1};
   ep_run_config in_double = *run;
   ep_work work = {0};
-  strcpy(in_double.precision, "double");
+  in_double.precision = EP_DOUBLE;
   const ep_status st = starts(r, &work, &s, &sizes[size], &in_double);
   ep_work_free(&work);
   return st;

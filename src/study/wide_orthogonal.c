@@ -190,7 +190,7 @@ ep_status wide_remark15(ep_claim_result *r, ep_claim_size size, const ep_run_con
                                     {200, 100000, 5, 4, {100, 200, 400, 800}}};
   const wide_setting s = {.data = wide_images(size),
                           .method = "grassmann",
-                          .similarity = "dot",
+                          .similarity = EP_SIMILARITY_DOT,
                           .track = "c",
                           .track_every = 100,
                           .rate = 10};
@@ -249,9 +249,9 @@ static ep_status train_cosine(double *out, const wide_fit *f) {
   ep_model *m = NULL;
   ep_fit_info info = {0};
   bound_count c = {0};
-  strcpy(setup->closed.norms, "outputs");
+  setup->closed.norms = EP_NORMS_OUTPUTS;
   ep_status st = wide_fit_again(&m, &info, f, NULL, setup->fit.epochs);
-  strcpy(setup->closed.norms, "features");
+  setup->closed.norms = EP_NORMS_FEATURES;
   if (!st) {
     const ep_bound_run run = {ep_model_net(f->start), ep_model_net(m), &f->points, setup,
                               info.epochs};

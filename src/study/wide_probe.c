@@ -271,13 +271,11 @@ static ep_status fig5r(ep_claim_result *r, ep_work *work, const wide_setting *s,
   EP_TRY(gains(best, control, r, iterating));
   EP_TRY(accuracies(&spread, &least, r, work, training, iterating));
   const ptrdiff_t last = training->count - 1;
-  EP_TRY(ep_claim_measure(r, "control_gain_at_least_width", control[0].mean));
-  EP_TRY(ep_claim_measure(r, "control_gain_at_least_width_low", control[0].low));
-  EP_TRY(ep_claim_measure(r, "control_gain_at_least_width_high", control[0].high));
+  EP_TRY(ep_claim_measure_within(r, "control_gain_at_least_width", control[0].mean, control[0].low,
+                                 control[0].high));
   const gain more_than = excess(iterating, (int[]){chosen(iterating, 0), chosen(iterating, last)});
-  EP_TRY(ep_claim_measure(r, "excess_at_least_width", more_than.mean));
-  EP_TRY(ep_claim_measure(r, "excess_at_least_width_low", more_than.low));
-  EP_TRY(ep_claim_measure(r, "excess_at_least_width_high", more_than.high));
+  EP_TRY(ep_claim_measure_within(r, "excess_at_least_width", more_than.mean, more_than.low,
+                                 more_than.high));
   r->pass = spread <= 0.03 && least > 0.4 && fabs(best[last].mean) <= 0.03 && best[0].low > 0 &&
             more_than.low > 0 && control[0].high < best[0].low;
   EP_TRY(ep_claim_found(r,

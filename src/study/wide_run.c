@@ -31,7 +31,7 @@ static void set_up(ep_setup *u, const wide_setting *s, const wide_size *z, long 
   PUT(u->fit.method, s->method);
   PUT(u->fit.track, s->track);
   PUT(u->objective.loss, s->loss);
-  PUT(u->objective.similarity, s->similarity);
+  u->objective.similarity = s->similarity;
   PUT(u->net.activation, s->activation);
   u->data.samples = z->anchors;
   u->net.width = width;
@@ -306,9 +306,9 @@ ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z
            "%s, %s; rate %g, %ld epochs%s, full batch; %d seed%s.",
            s->data, z->anchors, images ? "crops" : "noise of 0.1", z->width[0],
            z->width[z->widths - 1], s->outputs ? s->outputs : 10,
-           s->activation ? s->activation : "relu", s->similarity ? s->similarity : "cosine",
-           s->rate, z->epochs, s->tolerance > 0 ? " at most" : "", z->seeds,
-           z->seeds > 1 ? "s" : "");
+           s->activation ? s->activation : "relu",
+           s->similarity == EP_SIMILARITY_DOT ? "dot" : "cosine", s->rate, z->epochs,
+           s->tolerance > 0 ? " at most" : "", z->seeds, z->seeds > 1 ? "s" : "");
   EP_TRY(ep_claim_note(r, text));
   if (s->method && strcmp(s->method, "grassmann") == 0)
     EP_TRY(

@@ -1,5 +1,6 @@
 /* The constants of a run, and what WIDE's bounds are on: steps, weights, Hessian, kernel, C, its PCA. */
 #include "map/drift.h"
+#include "method/methods.h"
 #include "method/closed.h"
 
 #include <eigenpair/stream.h>
@@ -48,14 +49,11 @@ static double steps_of(const ep_bound_run *run) {
   return (double)run->epochs * (batch > 0 && batch < anchors ? ceil(anchors / batch) : 1);
 }
 
-static bool method_is(const ep_bound_run *run, const char *name) {
-  return strcmp(run->setup->fit.method, name) == 0;
-}
-
 ep_status ep_bound_inputs_from(ep_bound_inputs *out, const ep_bound_run *run) {
   EP_TRY(check(run));
   const ep_net_shape *shape = &run->start->shape;
   const ep_mat V0 = ep_net_hidden_theta(run->start), V = ep_net_hidden_theta(run->now);
+  const ep_method_row *method = ep_method_find(run->setup->fit.method);
   const double v0 = ep_mat_max(&V0), s0 = ep_mat_max(&run->start->W);
   ep_objective o;
   EP_TRY(ep_objective_parse(&o, &run->setup->objective));
@@ -82,9 +80,8 @@ ep_status ep_bound_inputs_from(ep_bound_inputs *out, const ep_bound_run *run) {
       .gap = NAN,
       .depth = shape->depth,
       .cosine = ep_psi_of(&o).cosine,
-      .descent = method_is(run, "gd"),
-      .orthogonal = (method_is(run, "grassmann") || method_is(run, "iterate")) &&
-                    strcmp(run->setup->closed.norms, "features") == 0,
+      .descent = method && method->plain,
+      .orthogonal = method && method->orthogonal && run->setup->closed.norms == EP_NORMS_FEATURES,
   };
   return EP_OK;
 }
@@ -277,7 +274,7 @@ static ep_status pca_of(ep_work *work, pca *out, const ep_net *net, const ep_bou
   ep_plan plan;
   ep_mat W;
   double *lambda;
-  strcpy(setup.closed.path, "auto");
+  setup.closed.path = EP_PATH_AUTO;
   EP_TRY(psi_of(&psi, &o, run));
   const ep_network_map map = ep_network_map_of(net, psi);
   EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, m, k));

@@ -240,15 +240,19 @@ static ep_status product_ball(ep_descent *d) {
 }
 
 static const constraint constraints[] = {
-    {"grassmann", "gradient along the manifold W_i'W_i = I, then a retraction", false, tangent,
-     retract_moving},
-    {"orthogonal", "plain gradient, then a retraction to W_i'W_i = I (qr misses the optimum)",
-     false, NULL, retract_all},
-    {"none", "no constraint: collapses, and diverges", false, NULL, NULL},
-    {"frobenius", "|W_i|_F at most --radius: collapses", false, NULL, frobenius_ball},
-    {"spectral", "|W_i|_2 at most 1", false, NULL, spectral_ball},
-    {"product", "|W_l'..W_1|_2 at most 1", false, NULL, product_ball},
-    {"scaled", "the loss is divided by the product of |W_i|_2^2", true, NULL, NULL},
+    [EP_CONSTRAINT_GRASSMANN] = {"grassmann",
+                                 "gradient along the manifold W_i'W_i = I, then a retraction",
+                                 false, tangent, retract_moving},
+    [EP_CONSTRAINT_ORTHOGONAL] =
+        {"orthogonal", "plain gradient, then a retraction to W_i'W_i = I (qr misses the optimum)",
+         false, NULL, retract_all},
+    [EP_CONSTRAINT_NONE] = {"none", "no constraint: collapses, and diverges", false, NULL, NULL},
+    [EP_CONSTRAINT_FROBENIUS] = {"frobenius", "|W_i|_F at most --radius: collapses", false, NULL,
+                                 frobenius_ball},
+    [EP_CONSTRAINT_SPECTRAL] = {"spectral", "|W_i|_2 at most 1", false, NULL, spectral_ball},
+    [EP_CONSTRAINT_PRODUCT] = {"product", "|W_l'..W_1|_2 at most 1", false, NULL, product_ball},
+    [EP_CONSTRAINT_SCALED] = {"scaled", "the loss is divided by the product of |W_i|_2^2", true,
+                              NULL, NULL},
 };
 enum { CONSTRAINTS = sizeof constraints / sizeof *constraints };
 const char *ep_constraint_name(int i) { return i < CONSTRAINTS ? constraints[i].name : NULL; }
@@ -292,7 +296,7 @@ static ep_status new_pass(ep_descent *d, const ep_activation *phi) {
                               .input_scale = 1,
                               .phi = *phi};
   ep_options_default(ep_objective_options, &config);
-  strcpy(config.similarity, "dot"); /* loss: linear */
+  config.similarity = EP_SIMILARITY_DOT; /* loss: linear */
   EP_TRY(ep_objective_parse(&d->objective, &config));
   EP_TRY(ep_objective_check(&d->objective, &d->points->pairs));
   EP_TRY(ep_net_new(&d->net, &shape, EP_DOUBLE));
@@ -305,16 +309,15 @@ static ep_status new_pass(ep_descent *d, const ep_activation *phi) {
 
 static ep_status fill_in(ep_descent *d, const ep_mat *C, const ep_points *points, uint64_t seed) {
   ep_activation phi;
-  int rule = 0;
   d->C = C;
   d->points = points;
   d->layers = (int)d->config.layers;
   d->rate = d->config.rate;
-  EP_TRY(ep_options_name(&rule, NULL, "constraint", d->config.constraint, ep_constraint_name));
-  EP_TRY(ep_options_name(&d->retraction, NULL, "retraction", d->config.retraction,
-                         ep_retraction_name));
+  d->retraction = d->config.retraction;
   EP_TRY(ep_activation_parse(&phi, d->config.activation));
-  d->rule = &constraints[rule];
+  EP_CHECK((unsigned)d->config.constraint < CONSTRAINTS, EP_ERR_ARG, "there is no constraint %d",
+           d->config.constraint);
+  d->rule = &constraints[d->config.constraint];
   EP_CHECK(!C || strcmp(ep_activation_label(&phi), "linear") == 0, EP_ERR_ARG,
            "descent on a matrix C is for linear networks, not %s", d->config.activation);
   const ptrdiff_t inputs = C ? C->rows : points->X.cols;

@@ -40,7 +40,9 @@ static ep_status by_formula(const ep_mat *q, const double *lambda, double t, con
 static const struct {
   const char *name;
   ep_status (*move)(const ep_mat *q, const double *lambda, double t, const how *h);
-} ways[] = {{"flow", by_flow}, {"steps", by_steps}, {"exact", by_formula}};
+} ways[] = {[EP_WAY_FLOW] = {"flow", by_flow},
+            [EP_WAY_STEPS] = {"steps", by_steps},
+            [EP_WAY_EXACT] = {"exact", by_formula}};
 enum { WAYS = sizeof ways / sizeof *ways };
 const char *ep_dynamics_way(int i) { return i < WAYS ? ways[i].name : NULL; }
 
@@ -109,15 +111,14 @@ static ep_status follow(simulation *r, ep_dynamics_row *row, const ep_mat *q) {
 static ep_status all_rows(simulation *r, const ep_dynamics_config *config) {
   ep_dynamics *o = r->out;
   const how h = {r->rate, config->tolerance, &o->evaluations};
-  int way = 0;
-  EP_TRY(ep_options_name(&way, NULL, "way", config->way, ep_dynamics_way));
+  EP_CHECK((unsigned)config->way < WAYS, EP_ERR_ARG, "there is no way %d", config->way);
   for (ptrdiff_t i = 0; i < o->rows; i++) {
     const ep_mat q = ep_dynamics_at(o, i);
     ep_dynamics_row *row = &o->row[i];
     if (i > 0) {
       const ep_mat before = ep_dynamics_at(o, i - 1);
       ep_mat_copy(&q, &before);
-      EP_TRY(ways[way].move(&q, o->lambda, row->time - row[-1].time, &h));
+      EP_TRY(ways[config->way].move(&q, o->lambda, row->time - row[-1].time, &h));
     }
     row->loss = ep_linear_loss(&q, o->lambda);
     EP_TRY(ep_linear_spectrum(ep_d(&o->sigma, i, 0), ep_d(&o->projection, i, 0), o->spectrum, &q));

@@ -50,7 +50,7 @@ static ep_status plain(ep_layer *out, const ep_data_config *data, const ep_run_c
 static ep_status load(ep_layer *out, const ep_optima_config *config, const ep_data_config *data,
                       const ep_pair_config *pairs, const ep_run_config *run) {
   ep_run_config in_double = *run;
-  snprintf(in_double.precision, sizeof in_double.precision, "double");
+  in_double.precision = EP_DOUBLE;
   EP_TRY(ep_activation_parse(&out->h, config->activation));
   EP_TRY(ep_alpha_load(&out->alpha, config->weights, config->alpha));
   if (pairs->anchors[0] || pairs->positives[0]) EP_TRY(ready(out, data, pairs, &in_double));

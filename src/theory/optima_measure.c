@@ -352,6 +352,7 @@ static ep_status measure(ep_work *work, ep_optimum *o, const ep_layer *layer, co
   EP_TRY(touching(work, &o->touching, layer, w));
   EP_TRY(spectrum(work, o, layer, w));
   EP_TRY(roughness(work, &o->roughness, layer, w, config, seed));
+  if (o->roughness < 1e-12 * o->lambda) o->roughness = 0; /* rounding */
   EP_TRY(find_bounds(work, o, layer, w, config->step));
   o->theorem1 = o->maximal && o->gap > o->roughness;
   EP_TRY(push(work, o, layer, w, config, seed));

@@ -39,7 +39,7 @@ void ep_optima_starts(const ep_mat *W, uint64_t seed) {
 
 double ep_optima_advance(double *w, double *y, double *last, ep_momentum *m, ptrdiff_t d,
                          const ep_optima_config *c) {
-  const double rho = ep_dot(w, y, d), power = c->search[0] == 'p';
+  const double rho = ep_dot(w, y, d), power = c->search == EP_SEARCH_POWER;
   const double a = power ? 1 : c->rate / (m->top * m->brake);
   const double b = power ? c->shift * m->top * m->brake : 1 - a * rho;
   for (ptrdiff_t j = 0; j < d; j++) y[j] = a * y[j] + b * w[j];

@@ -206,8 +206,9 @@ def test_explain(good, pairs):
 
 
 @pytest.mark.parametrize("args, word", [
-    (["--method", "pca", "--loss", "softmax"], "closed form"),
-    (["--method", "pca", "--loss", "barlow"], "whitened"),
+    (["--method", "pca", "--loss", "softmax"], "loss softmax has no closed form"),
+    (["--method", "pca", "--loss", "spectral"], "loss spectral has its closed form in --method whitened"),
+    (["--method", "pca", "--loss", "barlow"], "loss barlow has its closed form in --method whitened"),
     (["--method", "pca", "--outputs", 61], "--outputs"),
     (["--method", "pca", "--features", "patches"], "--image"),
     (["--method", "pca", "--features", "patches:9,9,9,9"], "patches"),

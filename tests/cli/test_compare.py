@@ -223,6 +223,39 @@ def test_a_table_is_tested_as_it_was_learnt(ep, rng, tmp_path):
     r = json.loads(out)
     rows = {row["method"]: row["accuracy"] for row in r["table"]}
     assert r["scored_on"] == "test points" and rows["raw inputs"] == 1 and rows["whitened"] > 0.8
+    assert shown(tmp_path / "compare") == ["eel", "cat"] * 20
+
+
+def shown(folder):
+    """Names of the classes of the scatter plot, and how often each of them is in its first series."""
+    document = json.loads((folder / "document.json").read_text())
+    figure = next(f for s in document["sections"] for f in s.get("figures", []) if f["name"] == "embedding")
+    names = {c["label"]: c["name"] for c in figure["classes"]}
+    return [names[k] for k in figure["series"][0]["label"]]
+
+
+def test_labels_that_are_words(ep, save, rng, tmp_path):
+    """From a file, for points and for ready pairs; the test points lack the first of them."""
+    y = np.arange(120) % 3
+    X = 4 * np.eye(5)[y] + 0.1 * rng.normal(size=(120, 5))
+    some = y[y > 0]
+    save(x=X, p=X + 0.1, t=X[y > 0])
+    words = np.array(["cat", "dog", "eel"])
+    (tmp_path / "w.txt").write_text("\n".join(words[y]) + "\n")
+    (tmp_path / "t.txt").write_text("\n".join(words[some]) + "\n")
+    (tmp_path / "n.txt").write_text("\n".join(map(str, some)) + "\n")
+    few = ["--methods", "gd", "--widths", 20, "--runs", 1, "--epochs", 2, "--outputs", 3, "--threads", 1, "--json"]
+    test = ["--test", "t.npy", "--test-labels"]
+    for data in (["x.npy"], ["--anchors", "x.npy", "--positives", "p.npy"]):
+        code, out, err = ep("compare", *data, "--labels", "w.txt", *few, "--out", "c")
+        assert (code, err) == (0, ""), err
+        assert shown(tmp_path / "c") == list(words[y])
+        code, out, err = ep("compare", *data, "--labels", "w.txt", *test, "t.txt", *few, "--out", "c")
+        assert (code, err) == (0, ""), err
+        assert shown(tmp_path / "c") == list(words[some])
+        assert {row["method"]: row["accuracy"] for row in json.loads(out)["table"]}["raw inputs"] == 1
+    code, out, err = ep("compare", "x.npy", "--labels", "w.txt", *test, "n.txt", *few, "--out", "c")
+    assert code == 2 and "words in one" in err
 
 
 def test_raw_inputs_that_are_best_are_the_choice(good, save, rng):

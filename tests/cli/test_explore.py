@@ -321,8 +321,7 @@ def test_any_column_colours(ep, save, rng, tmp_path):
     n = 60
     save(e=rng.normal(size=(n, 3)))
     city = [["Rome", "Berlin", ""][i % 3] for i in range(n)]
-    (tmp_path / "c.csv").write_text("age,city\n" + "".join(f"{20 + i},{city[i]}\n" for i in range(n)))
-
+    (tmp_path / "c.csv").write_text("age,city,born\n" + "".join(f"{20 + i},{city[i]},2024-03-{i % 28 + 1:02}\n" for i in range(n)))
 
     def explore(*args):
         result = ep("explore", "--embedding", "e.npy", *args)
@@ -333,7 +332,30 @@ def test_any_column_colours(ep, save, rng, tmp_path):
     assert np.array_equal(d["column"]["age"], 20 + np.arange(n))
     names = next(c for c in d["columns"] if c["title"] == "city")["names"]
     assert [names[k] for k in d["column"]["city"]] == [c or "missing" for c in city]
+    assert next(c for c in d["columns"] if c["title"] == "born")["kind"] == "date"
+    assert np.array_equal(d["column"]["born"], 19783 + np.arange(n) % 28)  # days since 1970
     # the table that was embedded: its own units, though it was scaled to be learnt from
     d = explore("--data", "c.csv", "--scale", "standard")
     assert np.allclose(d["column"]["age"], 20 + np.arange(n), rtol=1e-5)
     assert next(c for c in d["columns"] if c["title"] == "city")["kind"] == "class"
+
+
+def test_missing_numbers_have_no_colour(ep, save, rng, tmp_path):
+    """They are learnt from as their column's mean, and shown as what they are: missing."""
+    n = 60
+    there = np.where(np.arange(n) % 7 == 3, np.nan, 20. + np.arange(n))
+    save(e=rng.normal(size=(n, 3)), few=rng.normal(size=(20, 3)))
+    (tmp_path / "c.csv").write_text("age,high\n" + "".join(f"{'' if np.isnan(v) else v},{i % 5}\n"
+                                                          for i, v in enumerate(there)))
+    colour = ep("explore", "--embedding", "e.npy", "--colour", "c.csv")
+    assert colour.code == 0 and "mean of their column" not in colour.err, colour
+    assert np.array_equal(page(tmp_path / "map.html")["column"]["age"], there.astype(np.float32), equal_nan=True)
+    data = ep("explore", "--embedding", "e.npy", "--data", "c.csv", "--scale", "standard")
+    assert data.code == 0 and "9 missing values became the mean of their column" in data.err, data
+    assert np.allclose(page(tmp_path / "map.html")["column"]["age"], there, rtol=1e-5, equal_nan=True)
+    drawn = ep("explore", "--embedding", "few.npy", "--data", "c.csv", "--samples", 20)  # holes go where their rows go
+    assert drawn.code == 0, drawn.err
+    column = page(tmp_path / "map.html")["column"]
+    rows = np.rint(column["age"] - 20)
+    assert 0 < np.isnan(rows).sum() < 9
+    assert all(int(r) % 5 == round(float(h)) for r, h in zip(rows, column["high"]) if not np.isnan(r))

@@ -75,6 +75,15 @@ def test_order_that_products_cannot_see(good, save, rng, tmp_path):
     assert np.allclose(np.load(tmp_path / "d.npy"), np.sort(D, 1)[:, :3], rtol=1e-12)
 
 
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_many_dimensions(good, save, rng, tmp_path, metric):
+    """Panels are as narrow as they can be: three of them, the last one short."""
+    X, Q = rng.normal(size=(600, 2100)), rng.normal(size=(4, 2100))
+    save(x=X, q=Q)
+    good("neighbours", "--embedding", "x.npy", "--query", "q.npy", "-k", 5, "--metric", metric, "--out", "n.npy")
+    assert np.array_equal(np.load(tmp_path / "n.npy"), first(distances(Q, X, metric), 5))
+
+
 def test_equal_points_come_in_order(good, save, tmp_path):
     save(x=np.array([[1.0, 2], [3, 4], [1, 2], [1, 2], [0, 5]]), q=np.array([[1.0, 2]]))
     good("neighbours", "--embedding", "x.npy", "--query", "q.npy", "-k", 3, "--metric", "euclidean")
@@ -82,12 +91,17 @@ def test_equal_points_come_in_order(good, save, tmp_path):
 
 
 def test_a_memory_cap_changes_nothing(good, ep, save, rng, tmp_path):
-    save(x=rng.normal(size=(12000, 3)))
+    X = rng.normal(size=(12000, 3))  # several panels of points and many tiles of queries
+    save(x=X)
     args = ["neighbours", "--embedding", "x.npy", "-k", 20, "--threads", 2, "--json"]
     free = json.loads(good(*args, "--out", "free.npy"), parse_constant=refuse)
     tight = json.loads(good(*args, "--out", "tight.npy", "--memory", "7M"), parse_constant=refuse)
     assert tight["peak_memory"] < 7 * 2**20 < free["peak_memory"]
     assert (tmp_path / "free.npy").read_bytes() == (tmp_path / "tight.npy").read_bytes()
+    some = rng.permutation(12000)[:40]
+    D = distances(X[some], X, "cosine")
+    D[np.arange(40), some] = np.inf
+    assert np.array_equal(np.load(tmp_path / "free.npy")[some], first(D, 20))
     assert {"queries": 12000, "points": 12000, "k": 20, "metric": "cosine", "neighbours": "tight.npy"}.items() <= tight.items()
     result = ep(*args, "--memory", "1M")
     assert result.code == 1 and "--memory" in result.err and result.err.count("\n") == 1

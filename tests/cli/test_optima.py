@@ -209,6 +209,18 @@ def test_text_and_report(good, tmp_path):
     assert len(json.loads((tmp_path / "out" / "result.json").read_text())["optima"]) == 4
 
 
+def test_roughness_that_is_rounding(good, tmp_path):
+    """It is 0 in the table, and its dot does not push the others into a corner."""
+    good("optima", "--data", "summation:4,400,0.2", "--starts", 30, "--report", "out")
+    section, = json.loads((tmp_path / "out" / "document.json").read_text())["sections"]
+    found = json.loads((tmp_path / "out" / "result.json").read_text())["optima"]
+    tiny = [o["roughness"] < 1e-12 * o["lambda"] for o in found]
+    assert any(tiny) and not all(tiny) and [row[6] == 0 for row in section["tables"][0]["rows"]] == tiny
+    gap = next(f for f in section["figures"] if f["name"] == "gap")
+    dots = [s for s in gap["series"] if not s.get("dashed")]
+    assert len(dots) == len(found) and min(s["x"][0] for s in dots) == pytest.approx(1e-6 * max(s["y"][0] for s in dots))
+
+
 def test_ball(optima):
     r = optima("--data", "categorical:3,90", "--starts", 20, "--ball")
     assert all(o["irregularity"] is not None and o["ball"] is not None for o in r["optima"])

@@ -48,6 +48,18 @@ def test_folder(good, photos, tmp_path):
     assert json.loads(good("data", "describe", "photos", "--json"))["image"] == [3, 8, 9]
 
 
+def test_folders_are_classes_by_name(good, photos, save, tmp_path):
+    """Also where a second folder lacks the first class: the names count, not the order."""
+    save(e=np.repeat(np.eye(2), 3, axis=0), t=np.eye(2)[[1]])
+    (tmp_path / "other/b").mkdir(parents=True)
+    (tmp_path / "other/b/0.png").write_bytes(png(photos[5]))
+    r = json.loads(good("probe", "--embedding", "e.npy", "--labels", "photos", "--test-embedding", "t.npy", "--test-labels", "other",
+                        "--probe", "knn", "--json"))
+    assert r["classes"] == ["a", "b"] and r["accuracy"] == 1
+    good("explore", "--embedding", "e.npy", "--data", "photos", "--images", "--neighbours", 1, "--out", "map.html")
+    assert '"names": ["a", "b"]' in (tmp_path / "map.html").read_text() or '"names":["a","b"]' in (tmp_path / "map.html").read_text()
+
+
 def test_size_and_grey(good, photos, tmp_path):
     """--image HxW resizes and crops, 1xHxW makes grey; the largest central box is kept."""
     assert convert(good, tmp_path, "--data", "photos", "--image", "4x4").shape == (6, 3 * 16)

@@ -44,8 +44,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   if (size < 1) return 0;
   ep_options_default(ep_data_options, &config);
   if (bytes[0] & 1) strcpy(config.label_column, "1");
-  if (bytes[0] & 2) strcpy(config.missing, "drop");
-  if (bytes[0] & 4) strcpy(config.scale, "standard");
+  if (bytes[0] & 2) config.missing = EP_MISSING_DROP;
+  if (bytes[0] & 4) config.scale = EP_SCALE_STANDARD;
   if (bytes[0] & 8) by_plan(bytes + 1, size - 1, &config);
   else by_itself(bytes + 1, size - 1, &config);
   if (ep_mem_current() != 0) abort();

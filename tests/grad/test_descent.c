@@ -16,13 +16,13 @@ static void make_points(ep_points *p) {
   CHECK_OK(ep_pairs_draw(&p->pairs, N, &plan, 3));
 }
 
-static ep_descent_config config_of(int layers, const char *constraint, const char *activation) {
+static ep_descent_config config_of(int layers, ep_constraint constraint, const char *activation) {
   ep_descent_config c;
   ep_options_default(ep_descent_options, &c);
   c.layers = layers;
   c.width = H;
   c.outputs = Z;
-  strcpy(c.constraint, constraint);
+  c.constraint = constraint;
   strcpy(c.activation, activation);
   return c;
 }
@@ -67,7 +67,8 @@ static void through_a_matrix(void **state) {
   for (int layers = 1; layers <= 4; layers++)
     for (int scaled = 0; scaled < 2; scaled++) {
       ep_descent *d;
-      const ep_descent_config config = config_of(layers, scaled ? "scaled" : "none", "linear");
+      const ep_descent_config config =
+          config_of(layers, scaled ? EP_CONSTRAINT_SCALED : EP_CONSTRAINT_NONE, "linear");
       CHECK_OK(ep_descent_new(&d, &config, &C, NULL, 5));
       shake(d);
       check_gradient(d, 1e-8);
@@ -87,7 +88,8 @@ static void through_points(void **state) {
     for (int layers = 2; layers <= 4; layers += 2)
       for (int scaled = 0; scaled < 2; scaled++) {
         ep_descent *d;
-        const ep_descent_config config = config_of(layers, scaled ? "scaled" : "none", smooth[a]);
+        const ep_descent_config config =
+            config_of(layers, scaled ? EP_CONSTRAINT_SCALED : EP_CONSTRAINT_NONE, smooth[a]);
         CHECK_OK(ep_descent_new(&d, &config, NULL, &p, 5));
         shake(d);
         check_gradient(d, 2e-7);
@@ -105,7 +107,7 @@ static void both_ways(void **state) {
   CHECK_OK(ep_mat_new(&C, EP_DOUBLE, D, D));
   CHECK_OK(ep_linear_add(&C, &p.X, &p.pairs, 1. / N));
   for (int layers = 2; layers <= 4; layers++) {
-    const ep_descent_config config = config_of(layers, "none", "linear");
+    const ep_descent_config config = config_of(layers, EP_CONSTRAINT_NONE, "linear");
     ep_descent *a, *b;
     double la, lb;
     CHECK_OK(ep_descent_new(&a, &config, &C, NULL, 9));

@@ -12,20 +12,21 @@ enum { P = 7, D = 5, Z = 3 };
 
 /* What --layers, --parametrisation, --biases and the variances say. */
 typedef struct {
-  const char *layers, *parametrisation;
+  const char *layers;
+  ep_parametrisation parametrisation;
   bool biases, input_scale;
   ep_variance_config variances;
   int without; /* a layer whose biases are taken away again; -1: none */
 } kind;
 
 static const kind kinds[] = {
-    {"6", "ntk", false, false, {1, 0.3, 1, 0.2}, -1},
-    {"4:tanh,6,3:leaky:0.2", "ntk", false, true, {1.7, 0.3, 0.6, 0.2}, -1},
-    {"4:tanh,6,3:leaky:0.2", "ntk", false, false, {1.7, 0, 0.6, 0.2}, -1},
-    {"6:erf", "standard", true, false, {1, 0, 1, 0}, -1},
-    {"3,7:tanh", "standard", true, true, {2, 0.1, 1, 0.4}, -1},
-    {"5:gelu,4,6:sin", "standard", true, false, {2, 0.1, 1, 0}, 1},
-    {"5,4:tanh", "standard", false, false, {2, 0, 1, 0}, -1},
+    {"6", EP_PARAMETRISATION_NTK, false, false, {1, 0.3, 1, 0.2}, -1},
+    {"4:tanh,6,3:leaky:0.2", EP_PARAMETRISATION_NTK, false, true, {1.7, 0.3, 0.6, 0.2}, -1},
+    {"4:tanh,6,3:leaky:0.2", EP_PARAMETRISATION_NTK, false, false, {1.7, 0, 0.6, 0.2}, -1},
+    {"6:erf", EP_PARAMETRISATION_STANDARD, true, false, {1, 0, 1, 0}, -1},
+    {"3,7:tanh", EP_PARAMETRISATION_STANDARD, true, true, {2, 0.1, 1, 0.4}, -1},
+    {"5:gelu,4,6:sin", EP_PARAMETRISATION_STANDARD, true, false, {2, 0.1, 1, 0}, 1},
+    {"5,4:tanh", EP_PARAMETRISATION_STANDARD, false, false, {2, 0, 1, 0}, -1},
 };
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
@@ -34,7 +35,7 @@ static ep_net make_net(const kind *k, ep_precision prec) {
   ep_net_config config;
   ep_options_default(ep_net_options, &config);
   strcpy(config.layers, k->layers);
-  strcpy(config.parametrisation, k->parametrisation);
+  config.parametrisation = k->parametrisation;
   config.outputs = Z;
   config.biases = k->biases;
   config.input_scale = k->input_scale;
@@ -296,7 +297,7 @@ static void start(void **state) {
     const ep_variance_config v = {2, 0.3, 0.5, 0.7};
     ep_options_default(ep_net_options, &config);
     strcpy(config.layers, "400,250");
-    strcpy(config.parametrisation, standard ? "standard" : "ntk");
+    config.parametrisation = standard ? EP_PARAMETRISATION_STANDARD : EP_PARAMETRISATION_NTK;
     config.outputs = 200;
     CHECK_OK(ep_net_draw(&net, &config, &v, 100, 1, EP_DOUBLE));
     const ep_mat *const part[] = {&net.V[0], &net.V[1], &net.W, &net.b[0], &net.c};

@@ -24,17 +24,17 @@ static ep_pairs make_pairs(int positives, int negatives, bool all_others) {
   return pairs;
 }
 
-static ep_status try_objective(ep_objective *o, const char *loss, const char *similarity) {
+static ep_status try_objective(ep_objective *o, const char *loss, int similarity) {
   ep_objective_config config;
   ep_options_default(ep_objective_options, &config);
   strcpy(config.loss, loss);
-  strcpy(config.similarity, similarity);
+  config.similarity = similarity;
   config.delta = 0.1;
   config.epsilon = 0.7;
   return ep_objective_parse(o, &config);
 }
 
-static ep_objective make_objective(const char *loss, const char *similarity) {
+static ep_objective make_objective(const char *loss, int similarity) {
   ep_objective o;
   CHECK_OK(try_objective(&o, loss, similarity));
   return o;
@@ -88,7 +88,7 @@ static void gradients(void **state) {
       char what[80];
       ep_pairs pairs = make_pairs(cases[c].positives, cases[c].negatives, cases[c].all_others);
       ep_objective o;
-      const ep_status st = try_objective(&o, cases[c].loss, ep_similarity_option(s));
+      const ep_status st = try_objective(&o, cases[c].loss, s);
       if (st) ep_pairs_free(&pairs);
       if (st) { /* losses with a similarity of their own */
         assert_true(st == EP_ERR_ARG && s > 0);
@@ -126,12 +126,12 @@ static void values(void **state) {
       softmax -= log(exp(p / 0.5) / (0.7 * exp(p / 0.5) + exp(q / 0.5))) / N;
       spectral += (-2 * p + q * q) / N;
     }
-    const char *name = c ? "cosine" : "dot";
-    ep_objective o = make_objective("linear", name);
+    const int s = c ? EP_SIMILARITY_COSINE : EP_SIMILARITY_DOT;
+    ep_objective o = make_objective("linear", s);
     CHECK_NEAR(value(&F, &pairs, &o), linear, 1e-14);
-    o = make_objective("softmax", name);
+    o = make_objective("softmax", s);
     CHECK_NEAR(value(&F, &pairs, &o), softmax, 1e-13);
-    o = make_objective("spectral", name);
+    o = make_objective("spectral", s);
     CHECK_NEAR(value(&F, &pairs, &o), spectral, 1e-13);
   }
   ep_pairs_free(&pairs);
@@ -151,7 +151,7 @@ static void ntxent(void **state) {
     pairs.sign[n] = 1;
     pairs.start[n + 1] = n + 1;
   }
-  ep_objective o = make_objective("ntxent", "auto");
+  ep_objective o = make_objective("ntxent", EP_SIMILARITY_AUTO);
   o.config.epsilon = 1;
   for (int i = 0; i < 2 * N; i++) {
     double all = 0;
@@ -169,7 +169,7 @@ static void large_similarities(void **state) {
   (void)state;
   ep_mat F = random_mat(EP_DOUBLE, P, Z, 15), dF = random_mat(EP_DOUBLE, P, Z, 16);
   ep_pairs pairs = make_pairs(1, 1, false);
-  const ep_objective o = make_objective("softmax", "dot");
+  const ep_objective o = make_objective("softmax", EP_SIMILARITY_DOT);
   double l;
   for (int i = 0; i < P * Z; i++) *ep_d(&F, 0, i) *= 1e3;
   CHECK_OK(ep_objective_value(&l, &dF, &F, &pairs, &o));
@@ -183,9 +183,9 @@ static void large_similarities(void **state) {
 static void refusals(void **state) {
   (void)state;
   ep_pairs positives = make_pairs(1, 0, false), triplets = make_pairs(1, 1, false);
-  const ep_objective softmax = make_objective("softmax", "dot");
-  const ep_objective spectral = make_objective("spectral", "dot");
-  const ep_objective non = make_objective("noncontrastive", "dot");
+  const ep_objective softmax = make_objective("softmax", EP_SIMILARITY_DOT);
+  const ep_objective spectral = make_objective("spectral", EP_SIMILARITY_DOT);
+  const ep_objective non = make_objective("noncontrastive", EP_SIMILARITY_DOT);
   CHECK_STATUS(ep_objective_check(&softmax, &positives), EP_ERR_INPUT);
   CHECK_STATUS(ep_objective_check(&spectral, &positives), EP_ERR_INPUT);
   CHECK_STATUS(ep_objective_check(&non, &triplets), EP_ERR_INPUT);
@@ -199,7 +199,7 @@ static void slopes(void **state) {
   (void)state;
   static const char *const losses[] = {"linear", "softmax", "spectral", "noncontrastive"};
   for (int k = 0; k < 4; k++) {
-    ep_objective o = make_objective(losses[k], "cosine");
+    ep_objective o = make_objective(losses[k], EP_SIMILARITY_COSINE);
     ep_pairs pairs;
     double f[3] = {1}, df[3], l, most = 0;
     const ep_mat F = ep_mat_view(EP_DOUBLE, 3, 1, f), dF = ep_mat_view(EP_DOUBLE, 3, 1, df);
@@ -222,13 +222,13 @@ static void slopes(void **state) {
     ep_pairs_free(&pairs);
   }
   for (int k = 0; ep_loss_name(k); k++) { /* no row without one */
-    const ep_objective o = make_objective(ep_loss_name(k), "auto");
+    const ep_objective o = make_objective(ep_loss_name(k), EP_SIMILARITY_AUTO);
     assert_true(ep_objective_slope(&o) > 0);
   }
-  ep_objective o = make_objective("barlow", "auto");
+  ep_objective o = make_objective("barlow", EP_SIMILARITY_AUTO);
   assert_true(isinf(ep_objective_slope(&o)));
   ep_pairs pairs = make_pairs(1, 0, true); /* its positive, and both views of the other anchors */
-  o = make_objective("linear", "auto");
+  o = make_objective("linear", EP_SIMILARITY_AUTO);
   CHECK_NEAR(ep_objective_partners(&o, &pairs), 2 * N - 1, 0);
   ep_pairs_free(&pairs);
 }

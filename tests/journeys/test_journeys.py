@@ -114,6 +114,20 @@ def test_a_network_to_its_kernel_over_training(shell, tmp_path):
     assert 0 < drifts[0] < drifts[2]
 
 
+@pytest.mark.parametrize("env, want", [
+    ({}, "the eigenpair authors"),
+    ({"DEBFULLNAME": "Ada Lovelace", "DEBEMAIL": "ada@example.org"}, "Ada Lovelace <ada@example.org>"),
+    ({"DEBEMAIL": "ada@example.org"}, "<ada@example.org>"),
+])
+def test_a_package_names_who_built_it(tmp_path, env, want):
+    contact = re.search(r'CPACK_PACKAGE_CONTACT "(.*?)"', (ROOT / "CMakeLists.txt").read_text()).group(1)
+    (tmp_path / "p.cmake").write_text(f'set(CPACK_PACKAGE_CONTACT "{contact}")\ninclude({ROOT}/tools/cpack.cmake)\n'
+                                      'message("${CPACK_PACKAGE_CONTACT}")\n')
+    done = subprocess.run(["cmake", "-P", "p.cmake"], cwd=tmp_path, env={"PATH": "/usr/bin:/bin", **env},
+                          capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr == want + "\n", done
+
+
 @pytest.fixture(scope="module")
 def archive(tmp_path_factory):
     """The .tar.gz as `make packages` makes it."""

@@ -39,6 +39,9 @@ before(async () => {
   run('embed', ...draw, '--model', 'm.npz', '--out', 'e.npy');
   run('explore', '--embedding', 'e.npy', ...draw, '--images', '--text', 'words.txt', '--out', 'full.html');
   run('explore', '--embedding', 'plain.csv', '--out', 'plain.html');
+  const ages = Array.from({ length: 40 }, (_, i) => `${i % 4 ? 98 + (i % 4) : ''},${i},2024-03-1${i % 10}`); // 99, 100, 101 and none
+  writeFileSync(join(folder, 'holes.csv'), `age,row,born\n${ages.join('\n')}\n`);
+  run('explore', '--embedding', 'plain.csv', '--colour', 'holes.csv', '--out', 'holes.html');
   doc = documentOf('full.html');
   near = arrayOf(doc, 'near');
   raw = arrayOf(doc, 'raw');
@@ -170,6 +173,41 @@ test('maps and colours can be switched, by mouse and by key', () =>
     assert.equal(seen.size, 6);
     assert.equal(await page.locator('.legend canvas').count(), 1);
   }));
+
+test('missing numbers are grey, counted and left out of means', () =>
+  opened(
+    async (page) => {
+      await page.getByLabel('Colour by').selectOption('age');
+      await settled(page);
+      assert.match(await page.locator('.legend').innerText(), /10 missing/);
+      // light greys: nothing of the ramp, and of rings and edges only a few
+      const grey = () =>
+        page.evaluate((s) => {
+          const shade = (v) => [v & 255, (v >> 8) & 255, (v >> 16) & 255];
+          const light = (c) => Math.max(...c) - Math.min(...c) < 20 && Math.max(...c) > 150 && Math.max(...c) < 240;
+          return window.pixels(s).filter((v) => light(shade(v))).length;
+        }, MAP);
+      const holes = await grey();
+      await page.getByLabel('Colour by').selectOption('row');
+      await settled(page);
+      const none = await grey();
+      assert.ok(holes > none + 300, `${holes} and ${none} grey pixels`); // ten dots of nearly a hundred pixels each
+      await page.getByLabel('Colour by').selectOption('age');
+      await find(page, '4');
+      assert.ok((await page.locator('.side').innerText()).includes('missing'));
+      await find(page, '');
+      await page.getByRole('button', { name: /^Lasso/ }).click();
+      await drag(page, ROUND);
+      assert.match(await page.locator('.made').innerText(), /^Mean age: 100, of all points 100\. 10 missing\.$/);
+      await page.getByLabel('Colour by').selectOption('born'); // dates as they are written
+      await settled(page);
+      assert.match(await page.locator('.legend').innerText(), /2024-03-10\s+2024-03-19/);
+      await find(page, '4');
+      assert.ok((await page.locator('.side').innerText()).includes('2024-03-14'));
+    },
+    {},
+    'holes.html',
+  ));
 
 test('a point shows its neighbours in the data and in the embedding', () =>
   opened(async (page) => {

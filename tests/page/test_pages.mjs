@@ -22,6 +22,8 @@ const pages = {
     ['--constraint', 'none', '--report', 'dynamics'],
   ],
   optima: [['optima', '--data', 'summation:4,400,0.2', '--starts', '30', '--report', 'optima']],
+  nodes: [['optima', '--data', 'summation:4,400,0.2', '--nodes', '3', '--starts', '10', '--report', 'nodes']],
+  views: [['views', '--data', 'moons', '--samples', '300', '--augment', 'noise:0.1', '--augment', 'noise:0.5', '--report', 'views']],
   learnability: [
     ['learnability', '--data', 'digits', '--samples', '80', '--trains', '10,20,40,300', '--measure', '3'],
     ['--report', 'learnability'],
@@ -174,6 +176,32 @@ test('names of dots touch neither dots nor names nor the rule', async () => {
   }
 });
 
+test('clouds of classes have their names in them, classes that mix a legend', async () => {
+  const classes = ['cat', 'dog', 'eel'].map((name, label) => ({ label, name }));
+  const figure = (name, spread) => {
+    const label = Array.from({ length: 90 }, (_, i) => i % 3),
+      turn = label.map((k, i) => [Math.cos(2.1 * k) + spread * Math.sin(7 * i), Math.sin(2.1 * k) + spread * Math.cos(11 * i)]);
+    return {
+      name, kind: 'scatter', title: name, alt: name, x: { title: 'first' }, y: { title: 'second' }, classes,
+      series: [{ name: 'points', x: turn.map((t) => t[0]), y: turn.map((t) => t[1]), label }],
+    };
+  };
+  const figures = [figure('apart', 0.2), figure('mixed', 3)];
+  writeFileSync(join(folder, 'clouds.json'), JSON.stringify({ title: 'Clouds', sections: [{ title: 'Clouds', figures }], result: {} }));
+  execFileSync(process.env.EIGENPAIR, ['report', 'clouds.json', '--out', 'clouds'], { cwd: folder, env: { ...process.env, PATH: '/none' } });
+  for (const width of [1400, 390]) {
+    const page = await browser.newPage({ viewport: { width, height: 900 } });
+    await page.goto(pathToFileURL(join(folder, 'clouds/report.html')).href);
+    await page.waitForFunction(() => document.querySelectorAll('.canvas svg').length === 2);
+    const words = (name, role) => page.locator(`#figure-${name} svg ${role} text`).allTextContents();
+    assert.deepEqual(new Set(await words('apart', '.mark-text.role-mark')), new Set(['cat', 'dog', 'eel']), String(width));
+    assert.deepEqual(await words('apart', '.role-legend'), []);
+    assert.deepEqual(await words('mixed', '.mark-text.role-mark'), []);
+    assert.deepEqual(await words('mixed', '.role-legend-label'), ['cat', 'dog', 'eel']);
+    await page.close();
+  }
+});
+
 test('compare: on a phone a cell says its unit, and says nothing where there is nothing', async () => {
   const page = await browser.newPage({ viewport: { width: 390, height: 900 } });
   await page.goto(pathToFileURL(join(folder, 'compare/report.html')).href);
@@ -181,6 +209,8 @@ test('compare: on a phone a cell says its unit, and says nothing where there is 
   const labels = await cells.evaluateAll((all) => all.map((c) => c.dataset.label));
   assert.ok(labels.includes('time (s)'), `${labels}`);
   for (const c of await cells.all()) if ((await c.textContent()) === '–') assert.equal(await c.isVisible(), false);
+  // what a cell is called breaks between words, not within
+  assert.equal(await cells.first().evaluate((c) => getComputedStyle(c, '::before').overflowWrap), 'break-word');
   await page.close();
 });
 
@@ -237,6 +267,15 @@ test('optima: no table without rows, names of few dots', async () => {
   assert.match(await page.locator('.headline p').innerText(), /^\d+ optim(a|um): \d+ of 30 starts end there, and Theorem 1/);
   // the line gap = roughness; basins have their names in the map, which is as wide as high
   assert.ok((await page.locator('#figure-gap svg text').allTextContents()).includes('gap = roughness'));
+  const over = await page.evaluate(() => {
+    const all = [...document.querySelectorAll('#figure-gap .mark-text.role-mark text')],
+      box = (e) => e.getBoundingClientRect(),
+      line = box(all.find((t) => t.textContent === 'gap = roughness'));
+    const touches = (a) =>
+      Math.min(a.right, line.right) - Math.max(a.left, line.left) > 1 && Math.min(a.bottom, line.bottom) - Math.max(a.top, line.top) > 4;
+    return all.filter((t) => t.textContent !== 'gap = roughness' && touches(box(t))).map((t) => t.textContent);
+  });
+  assert.deepEqual(over, []); // the name of the line is clear of those of dots
   await page.waitForFunction(() => document.querySelector('#figure-map .canvas svg'));
   const basins = await page.locator('#figure-map .mark-text.role-mark text').allTextContents();
   assert.ok(basins.some((t) => /^optimum \d/.test(t)), `${basins}`);

@@ -1,7 +1,11 @@
-"""The same options give the same bits, from Python and from the program."""
+"""The same options give the same bits, from Python, from the program and from C."""
+import pathlib
+import subprocess
+
 import eigenpair as ep
 import numpy as np
 import pytest
+from conftest import PROGRAM, ROOT
 
 CASES = {
     "auto": dict(n_components=2),
@@ -61,6 +65,31 @@ def test_every_method(tmp_path, program, X, case, dtype):
     model = ep.Contrastive(**options).fit(x)
     precision = "double" if dtype == np.float64 else "single"
     compare(tmp_path, program, model, dict(options, precision=precision), ["--data", "x.npy"], new)
+
+
+@pytest.fixture(scope="module")
+def in_c(tmp_path_factory):
+    """The program of in_c.c, with the library that the wheel was made of."""
+    out = tmp_path_factory.mktemp("c") / "in_c"
+    here, build = pathlib.Path(__file__).parent, PROGRAM.parent
+    jansson = subprocess.run(["pkg-config", "--cflags", "jansson"], capture_output=True, text=True, check=True).stdout.split()
+    subprocess.run(["cc", "-Wall", "-Werror", str(here / "in_c.c"), f"-I{ROOT}/include", *jansson, f"-L{build}", "-leigenpair",
+                    f"-Wl,-rpath,{build}", "-o", str(out)], check=True)
+    return out
+
+
+@pytest.mark.parametrize("precision", ["single", "double"])
+@pytest.mark.parametrize("case", ["gd", "gd-deep", "grassmann", "iterate", "pca"])
+def test_in_c(tmp_path, in_c, X, case, precision):
+    """A fit, the embedding and the tangent kernel, to the bit."""
+    x = X.astype(np.float32 if precision == "single" else np.float64)
+    np.save(tmp_path / "x.npy", x)
+    options = dict(CASES[case], random_state=3)
+    words = [f"{NAMES.get(name, name)}={value}" for name, value in dict(options, precision=precision).items()]
+    subprocess.run([str(in_c), "x.npy", "e", "k", *words], cwd=tmp_path, check=True)
+    model = ep.Contrastive(**options).fit(x)
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "e", x.dtype), model.transform(x).ravel())
+    np.testing.assert_array_equal(np.fromfile(tmp_path / "k", x.dtype), ep.ntk(model, x, layout="trace").ravel())
 
 
 def test_images(tmp_path, program, images):

@@ -1,5 +1,6 @@
 """The scripts of examples/python run, at their small size, and leave their figures."""
 import pathlib
+import re
 import subprocess
 import sys
 
@@ -19,11 +20,15 @@ def test_script(script, tmp_path):
                           timeout=300, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / f"{script.stem}.png").stat().st_size > 1000
+    if script.name == "ntk_over_training.py":  # training that diverges moves the wider kernel more
+        narrow, wide = (float(p) for p in re.findall(r"moved by ([\d.]+) %", done.stdout))
+        assert wide < narrow, done.stdout
 
 
 def test_every_script_is_listed():
     text = (GALLERY / "README.md").read_text()
     assert len(SCRIPTS) == 6 and all(p.name in text for p in SCRIPTS)
+    assert all((GALLERY / f"figures/{p.stem}.png").exists() and f"figures/{p.stem}.png" in text for p in SCRIPTS)
 
 
 def test_a_table_of_ones_own(tmp_path):

@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 ROWS = {  # table: (file, its first line, the row), in the words of the table
     "loss": ("src/objective/loss.h", "#define EP_LOSSES(X)",
-             '  X(logistic, pair, logistic, "- sum log sigmoid(a s)", .slope = 1, .similarity = EP_COSINE, .other = true) \\'),
+             '  X(logistic, pair, logistic, "- sum log sigmoid(a s)", .slope = 1, .similarity = EP_SIMILARITY_COSINE, .other = true) \\'),
     "method": ("src/method/methods.h", "#define EP_METHODS(X)",
                '  X(first, "the first features as they are", .closed = true, .stands_for = "gd", .rotated = true) \\'),
     "map": ("src/map/map.h", "#define EP_MAPS(X)", "  X(raw) \\"),

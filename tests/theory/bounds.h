@@ -42,7 +42,7 @@ static inline ep_points make_points(ptrdiff_t n, ptrdiff_t d, ep_precision prec,
 
 static inline void make_setup(ep_setup *s, const char *method, const char *activation, long width) {
   ep_setup_default(s);
-  strcpy(s->run.precision, "double");
+  s->run.precision = EP_DOUBLE;
   strcpy(s->files.out, out);
   strcpy(s->fit.method, method);
   strcpy(s->net.activation, activation);

@@ -48,7 +48,7 @@ static inline ep_points make_points(const kind_of_pairs *k) {
 
 static inline void make_setup(ep_setup *s, const char *method) {
   ep_setup_default(s);
-  strcpy(s->run.precision, "double");
+  s->run.precision = EP_DOUBLE;
   strcpy(s->files.out, out);
   strcpy(s->fit.method, method);
   s->net.width = 40;
@@ -57,7 +57,7 @@ static inline void make_setup(ep_setup *s, const char *method) {
 
 static inline void fit(ep_model **m, ep_fit_info *info, const ep_points *p, const ep_setup *s) {
   if (ep_fit(NULL, m, info, p, s))
-    fail_msg("%s, path %s: %s", s->fit.method, s->closed.path, ep_last_error());
+    fail_msg("%s, path %s: %s", s->fit.method, ep_path_name(s->closed.path), ep_last_error());
 }
 
 static inline void drop(ep_model *m, ep_fit_info *info) {

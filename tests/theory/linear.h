@@ -44,14 +44,14 @@ static inline void flow_to(const ep_mat *q, const double *lambda, double t) {
   CHECK_OK(ep_linear_flow(q, &info, lambda, t, 1e-10));
 }
 
-static inline ep_descent_config config_of(int layers, ptrdiff_t width, const char *constraint,
-                                          const char *retraction, double rate) {
+static inline ep_descent_config config_of(int layers, ptrdiff_t width, ep_constraint constraint,
+                                          ep_retraction retraction, double rate) {
   ep_descent_config c;
   ep_options_default(ep_descent_options, &c);
   c.layers = layers;
   c.width = width;
   c.rate = rate;
-  strcpy(c.constraint, constraint);
-  strcpy(c.retraction, retraction);
+  c.constraint = constraint;
+  c.retraction = retraction;
   return c;
 }

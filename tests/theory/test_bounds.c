@@ -155,7 +155,7 @@ static void descent(void **state) {
     for (int v = 0; v < 8; v++) {
       make_setup(&t.setup, "gd", c[k].activation, v & 1 ? 200 : 20);
       strcpy(t.setup.objective.loss, c[k].loss);
-      strcpy(t.setup.objective.similarity, "cosine");
+      t.setup.objective.similarity = EP_SIMILARITY_COSINE;
       t.setup.fit.rate = v & 2 ? 1 : 0.01;
       t.setup.run.seed = v;
       t.setup.fit.epochs = v & 4 ? 30 : 3;
@@ -202,7 +202,7 @@ static void others(void **state) {
   (void)state;
   static trained t;
   make_setup(&t.setup, "gd", "tanh", 30);
-  strcpy(t.setup.objective.similarity, "dot");
+  t.setup.objective.similarity = EP_SIMILARITY_DOT;
   t.setup.fit.rate = 0.01;
   train(&t, make_points(10, 8, EP_DOUBLE, false));
   check_all(&t, "...11.....");
@@ -210,7 +210,7 @@ static void others(void **state) {
   for (int c = 0; c < 4; c++) {
     ep_bound_result r[EP_BOUNDS];
     make_setup(&t.setup, c & 1 ? "grassmann" : "gd", "tanh", 30);
-    strcpy(t.setup.run.precision, c & 2 ? "double" : "single");
+    t.setup.run.precision = c & 2 ? EP_DOUBLE : EP_SINGLE;
     train(&t, make_points(10, 8, c & 2 ? EP_DOUBLE : EP_SINGLE, false));
     check_all(&t, c & 1 ? "...11.1111" : "111111....");
     const ep_bound_run still = {&t.start, &t.start, &t.points, &t.setup, 0};

@@ -3,16 +3,16 @@
 
 /* ---- pca */
 
-static void check_pca(const kind_of_pairs *kind, const char *path, const char *activation,
-                      int depth, bool cosine) {
+static void check_pca(const kind_of_pairs *kind, int path, const char *activation, int depth,
+                      bool cosine) {
   static ep_setup s;
   ep_points p = make_points(kind);
   ep_model *m;
   ep_fit_info info;
   make_setup(&s, "pca");
-  strcpy(s.closed.path, path);
+  s.closed.path = path;
   strcpy(s.net.activation, activation);
-  strcpy(s.objective.similarity, cosine ? "cosine" : "dot");
+  s.objective.similarity = cosine ? EP_SIMILARITY_COSINE : EP_SIMILARITY_DOT;
   s.net.depth = depth;
   if (kind->deficient) s.net.outputs = 2;
   fit(&m, &info, &p, &s);
@@ -47,14 +47,14 @@ static void pca(void **state) {
     for (int path = kinds[k].others ? 2 : 1; ep_path_name(path); path++)
       for (int c = 0; c < 2; c++) {
         if (path == 3 && kinds[k].others) continue; /* no positive eigenvalue but one */
-        check_pca(&kinds[k], ep_path_name(path), "relu", 1, c);
-        check_pca(&kinds[k], ep_path_name(path), "tanh", 2, c);
+        check_pca(&kinds[k], path, "relu", 1, c);
+        check_pca(&kinds[k], path, "tanh", 2, c);
       }
   for (int a = 0; ep_activation_name(a); a++)
     for (int path = 1; ep_path_name(path); path++)
       if (strcmp(ep_activation_name(a), "linear") !=
           0) /* of rank D: fewer positive eigenvalues than outputs */
-        check_pca(&kinds[0], ep_path_name(path), ep_activation_name(a), 1, true);
+        check_pca(&kinds[0], path, ep_activation_name(a), 1, true);
 }
 
 /* Blocks smaller than the data, features made again each time: the same numbers. */
@@ -69,7 +69,7 @@ static void little_memory(void **state) {
     ep_model *m;
     ep_fit_info info;
     make_setup(&s, "pca");
-    strcpy(s.closed.path, k < 2 ? "primal" : "free");
+    s.closed.path = k < 2 ? EP_PATH_PRIMAL : EP_PATH_FREE;
     s.net.width = 60;
     if (k % 2) s.run.memory = (double)ep_mem_current() + 1.2e6 + (k == 3 ? 1.2e6 : 0);
     fit(&m, &info, &p, &s);
@@ -105,7 +105,7 @@ static void missing_gap(void **state) {
   ep_fit_info info;
   make_setup(&s, "infinite");
   strcpy(s.net.activation, "linear");
-  strcpy(s.objective.similarity, "dot");
+  s.objective.similarity = EP_SIMILARITY_DOT;
   s.net.outputs = 1;
   fit(&m, &info, &p, &s);
   assert_true(json_is_false(json_object_get(info.numbers, "unique")));
@@ -157,7 +157,7 @@ static void check_infinite(const kind_of_pairs *kind, const char *activation, in
   double lambda[128];
   make_setup(&s, "infinite");
   strcpy(s.net.activation, activation);
-  strcpy(s.objective.similarity, cosine ? "cosine" : "dot");
+  s.objective.similarity = cosine ? EP_SIMILARITY_COSINE : EP_SIMILARITY_DOT;
   s.net.depth = depth;
   if (kind->deficient) s.net.outputs = 2;
   const ptrdiff_t z = s.net.outputs;
@@ -343,8 +343,8 @@ static void check_whitened(int positives, bool cosine, bool kernel) {
   ep_mat A, B, Psi, AW, BW, E, F;
   double *mean;
   make_setup(&s, "whitened");
-  if (cosine) strcpy(s.objective.similarity, "cosine");
-  if (kernel) strcpy(s.fit.kernel, "analytic");
+  if (cosine) s.objective.similarity = EP_SIMILARITY_COSINE;
+  if (kernel) s.fit.kernel = EP_KERNEL_ANALYTIC;
   s.closed.ridge = 0.05;
   fit(&m, &info, &p, &s);
   ep_mat L = {0};
@@ -450,9 +450,9 @@ static void single(void **state) {
   ep_mat_free(&q.X);
   CHECK_OK(ep_mat_new(&q.X, EP_SINGLE, p.X.rows, p.X.cols));
   ep_mat_copy(&q.X, &p.X);
-  strcpy(s.run.precision, "single");
+  s.run.precision = EP_SINGLE;
   for (int path = 1; ep_path_name(path); path++) {
-    strcpy(s.closed.path, ep_path_name(path));
+    s.closed.path = path;
     fit(&m, &info, &q, &s);
     for (int k = 0; k < 4; k++) CHECK_NEAR(eigenvalue(&info, k), wanted[k], 1e-5 * wanted[0]);
     CHECK_NEAR(orthonormality(&ep_model_net(m)->W), 0, 1e-5);
@@ -512,22 +512,28 @@ static ep_status fit_and_back(const ep_points *p, const ep_setup *s) {
 static void out_of_memory(void **state) {
   (void)state;
   static const struct {
-    const char *method, *path, *kernel;
+    const char *method;
+    ep_closed_path path;
+    ep_kernel_kind kernel;
     long landmarks;
     bool patches;
-  } c[] = {
-      {"pca", "primal", "empirical", 0, false},     {"pca", "free", "empirical", 0, false},
-      {"pca", "dual", "empirical", 0, false},       {"infinite", "auto", "empirical", 0, false},
-      {"infinite", "auto", "empirical", 20, false}, {"whitened", "auto", "empirical", 0, false},
-      {"whitened", "auto", "analytic", 20, false},  {"grassmann", "auto", "empirical", 0, false},
-      {"iterate", "auto", "empirical", 0, false},   {"pca", "auto", "empirical", 0, true}};
+  } c[] = {{"pca", EP_PATH_PRIMAL, EP_KERNEL_EMPIRICAL, 0, false},
+           {"pca", EP_PATH_FREE, EP_KERNEL_EMPIRICAL, 0, false},
+           {"pca", EP_PATH_DUAL, EP_KERNEL_EMPIRICAL, 0, false},
+           {"infinite", EP_PATH_AUTO, EP_KERNEL_EMPIRICAL, 0, false},
+           {"infinite", EP_PATH_AUTO, EP_KERNEL_EMPIRICAL, 20, false},
+           {"whitened", EP_PATH_AUTO, EP_KERNEL_EMPIRICAL, 0, false},
+           {"whitened", EP_PATH_AUTO, EP_KERNEL_ANALYTIC, 20, false},
+           {"grassmann", EP_PATH_AUTO, EP_KERNEL_EMPIRICAL, 0, false},
+           {"iterate", EP_PATH_AUTO, EP_KERNEL_EMPIRICAL, 0, false},
+           {"pca", EP_PATH_AUTO, EP_KERNEL_EMPIRICAL, 0, true}};
   static ep_setup s;
   for (size_t k = 0; k < sizeof c / sizeof *c; k++) {
     ep_points p = c[k].patches ? make_images(1, 1) : make_points(&kinds[2]);
     const size_t before = ep_mem_current();
     make_setup(&s, c[k].method);
-    strcpy(s.closed.path, c[k].path);
-    strcpy(s.fit.kernel, c[k].kernel);
+    s.closed.path = c[k].path;
+    s.fit.kernel = c[k].kernel;
     s.closed.landmarks = c[k].landmarks;
     s.fit.epochs = 2;
     if (c[k].patches) strcpy(s.feature.features, "patches:5,3,2");

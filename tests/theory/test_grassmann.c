@@ -12,7 +12,7 @@ static void grassmann(void **state) {
       ep_model *m, *reference;
       ep_fit_info info;
       make_setup(&s, "pca");
-      strcpy(s.objective.similarity, cosine ? "cosine" : "dot");
+      s.objective.similarity = cosine ? EP_SIMILARITY_COSINE : EP_SIMILARITY_DOT;
       fit(&reference, &info, &p, &s);
       ep_mat Psi = all_psi(ep_model_net(reference), &p.X, cosine, s.objective.delta);
       ep_mat C = covariance(&Psi, &p.pairs);
@@ -20,7 +20,7 @@ static void grassmann(void **state) {
       CHECK_OK(ep_mat_eig_sym(&C, lambda));
       ep_fit_info_free(&info);
       strcpy(s.fit.method, "grassmann");
-      strcpy(s.closed.retraction, polar ? "polar" : "qr");
+      s.closed.retraction = polar ? EP_RETRACT_POLAR : EP_RETRACT_QR;
       s.closed.frozen = true;
       s.fit.rate = 0.4 / lambda[C.rows - 1];
       s.fit.epochs = 4000;
@@ -102,7 +102,7 @@ static void tracked(void **state) {
     ep_fit_info info;
     ep_net start;
     make_setup(&s, c == 2 ? "gd" : c == 3 ? "iterate" : "grassmann");
-    strcpy(s.objective.similarity, c ? "cosine" : "dot");
+    s.objective.similarity = c ? EP_SIMILARITY_COSINE : EP_SIMILARITY_DOT;
     strcpy(s.fit.track, "c");
     s.net.width = c == 1 || c == 2 ? 60 : 40; /* more features than points, and fewer */
     s.fit.epochs = 3;

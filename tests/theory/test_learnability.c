@@ -347,7 +347,7 @@ static void no_free_lunch(void **state) {
       ep_mat K;
       ep_domain *d;
       ep_options_default(ep_data_options, &c);
-      snprintf(run.precision, sizeof run.precision, "double");
+      run.precision = EP_DOUBLE;
       snprintf(c.data, sizeof c.data, "%s", sets[i].data);
       c.samples = sets[i].samples;
       CHECK_OK(ep_dataset_load(NULL, &set, &c, &run));

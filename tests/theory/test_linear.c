@@ -13,7 +13,7 @@ static void matrix_of_pairs(void **state) {
   ep_objective_config config;
   ep_objective objective;
   ep_options_default(ep_objective_options, &config);
-  strcpy(config.similarity, "dot");
+  config.similarity = EP_SIMILARITY_DOT;
   CHECK_OK(ep_objective_parse(&objective, &config));
   for (int k = 0; k < 5; k++)
     for (int prec = 0; prec < 2; prec++) {

@@ -27,8 +27,8 @@ static void theorem_2(void **state) {
       double gap[2];
       for (int half = 0; half < 2; half++) {
         const double rate = 0.002 / (1 + half), t = 2;
-        const ep_descent_config c =
-            config_of(layers, 9 + 8 * way, "grassmann", way ? "polar" : "qr", rate);
+        const ep_descent_config c = config_of(layers, 9 + 8 * way, EP_CONSTRAINT_GRASSMANN,
+                                              way ? EP_RETRACT_POLAR : EP_RETRACT_QR, rate);
         ep_descent *d;
         CHECK_OK(ep_descent_new(&d, &c, &C, NULL, 11));
         ep_mat q = coordinates(d, &l, 2);
@@ -77,7 +77,7 @@ static void plain_gradient(void **state) {
   ep_linear l;
   CHECK_OK(ep_linear_new(&l, &C));
   const double best = ep_linear_optimum(l.lambda, D, 2), rate = 1e-4;
-  ep_descent_config c = config_of(2, 12, "orthogonal", "polar", rate);
+  ep_descent_config c = config_of(2, 12, EP_CONSTRAINT_ORTHOGONAL, EP_RETRACT_POLAR, rate);
   ep_descent *d;
   double dq[D * 2];
   CHECK_OK(ep_descent_new(&d, &c, &C, NULL, 11));
@@ -90,7 +90,7 @@ static void plain_gradient(void **state) {
   ep_descent_free(d);
   c.rate = 0.05;
   CHECK_NEAR(end_of(&C, &c, 4000, 11), best, 1e-6);
-  strcpy(c.retraction, "qr");
+  c.retraction = EP_RETRACT_QR;
   assert_true(end_of(&C, &c, 4000, 11) > best + 0.01);
   ep_linear_free(&l);
   ep_mat_free(&C);
@@ -103,10 +103,11 @@ static void plain_gradient(void **state) {
 static void proposition_3(void **state) {
   (void)state;
   ep_mat C = with_spectrum(mixed, D, 3);
-  static const char *const problems[] = {"scaled", "spectral", "product", "grassmann"};
+  static const ep_constraint problems[] = {EP_CONSTRAINT_SCALED, EP_CONSTRAINT_SPECTRAL,
+                                           EP_CONSTRAINT_PRODUCT, EP_CONSTRAINT_GRASSMANN};
   for (int z = 2; z <= 6; z += 4)
     for (int p = 0; p < 4; p++) {
-      ep_descent_config c = config_of(2, 12, problems[p], "qr", 0.05);
+      ep_descent_config c = config_of(2, 12, problems[p], EP_RETRACT_QR, 0.05);
       c.outputs = z;
       /* the scaled loss has kinks, where singular values meet: its rate has to fall, and what is left of a surplus
        * direction, a small square, falls with it */
@@ -139,14 +140,15 @@ static void half_moons(void **state) {
   ep_options_default(ep_data_options, &data);
   ep_options_default(ep_pair_options, &pair);
   strcpy(data.data, "moons:200");
-  strcpy(run.precision, "double");
+  run.precision = EP_DOUBLE;
   CHECK_OK(ep_points_load(NULL, &p, &data, &pair, "triplet", &run));
   CHECK_OK(ep_mat_new(&C, EP_DOUBLE, 3, 3));
   CHECK_OK(ep_linear_add(&C, &p.X, &p.pairs, 1. / 200));
-  static const char *const kinds[] = {"none", "frobenius", "grassmann", "scaled"};
+  static const ep_constraint kinds[] = {EP_CONSTRAINT_NONE, EP_CONSTRAINT_FROBENIUS,
+                                        EP_CONSTRAINT_GRASSMANN, EP_CONSTRAINT_SCALED};
   for (int k = 0; k < 4; k++)
     for (int tanh = 0; tanh < 2; tanh++) {
-      ep_descent_config c = config_of(2, 20, kinds[k], "qr", 0.1);
+      ep_descent_config c = config_of(2, 20, kinds[k], EP_RETRACT_QR, 0.1);
       ep_descent *d;
       if (k == 3)
         c.decay =
@@ -170,7 +172,8 @@ static ep_status everything(const ep_mat *C, const ep_points *p) {
   ep_mat q = {0};
   ep_descent *d = NULL;
   double sigma[2], loss;
-  ep_descent_config c = config_of(2, 9, p ? "scaled" : "spectral", "polar", 0.1);
+  ep_descent_config c =
+      config_of(2, 9, p ? EP_CONSTRAINT_SCALED : EP_CONSTRAINT_SPECTRAL, EP_RETRACT_POLAR, 0.1);
   EP_TRY(ep_linear_new(&l, C));
   ep_status st = ep_mat_new(&q, EP_DOUBLE, C->rows, 2);
   if (!st) st = ep_linear_start(&q, 9, 1);
@@ -211,7 +214,7 @@ static void memory(void **state) {
 static ep_status run_dynamics(const ep_points *p) {
   ep_dynamics d;
   ep_dynamics_config config;
-  ep_descent_config c = config_of(2, 9, "grassmann", "qr", 0.1);
+  ep_descent_config c = config_of(2, 9, EP_CONSTRAINT_GRASSMANN, EP_RETRACT_QR, 0.1);
   ep_options_default(ep_dynamics_options, &config);
   config.time = 0.2;
   config.compare = true;
@@ -260,16 +263,16 @@ static void refused(void **state) {
   (void)state;
   ep_mat C = with_spectrum(mixed, D, 3);
   ep_descent *d;
-  ep_descent_config c = config_of(2, D - 1, "grassmann", "qr", 0.1);
+  ep_descent_config c = config_of(2, D - 1, EP_CONSTRAINT_GRASSMANN, EP_RETRACT_QR, 0.1);
   CHECK_STATUS(ep_descent_new(&d, &c, &C, NULL, 1), EP_ERR_ARG);
   c.width = 9;
   strcpy(c.activation, "tanh");
   CHECK_STATUS(ep_descent_new(&d, &c, &C, NULL, 1), EP_ERR_ARG);
   strcpy(c.activation, "linear");
   CHECK_STATUS(ep_descent_new(&d, &c, NULL, NULL, 1), EP_ERR_ARG);
-  strcpy(c.constraint, "some");
+  c.constraint = 99;
   CHECK_STATUS(ep_descent_new(&d, &c, &C, NULL, 1), EP_ERR_ARG);
-  strcpy(c.constraint, "none"); /* diverges: said, and the weights are finite */
+  c.constraint = EP_CONSTRAINT_NONE; /* diverges: said, and the weights are finite */
   c.rate = 1e3;
   CHECK_OK(ep_descent_new(&d, &c, &C, NULL, 1));
   CHECK_OK(ep_descent_step(d, 1000));

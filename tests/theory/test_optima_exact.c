@@ -70,7 +70,7 @@ static void all_patterns(void **state) {
       population s = model ? summation(5, 0.2, "relu") : categorical(5, p);
       ep_optima_config c = config_of(200);
       ep_optima o;
-      if (flow) strcpy(c.search, "flow");
+      if (flow) c.search = EP_SEARCH_FLOW;
       CHECK_OK(ep_optima_find(NULL, &o, &s.layer, &c, &run));
       assert_int_equal(patterns_found(&o, &s, 1e-6), 5);
       assert_int_equal(o.maximal, 5);

@@ -12,14 +12,14 @@ static ep_status make_map(ep_map **map, const ep_feature_config *config, const e
   return ep_map_make(map, &plan);
 }
 
-static void check_patches(int channels, const char *filters, ep_precision prec) {
+static void check_patches(int channels, ep_filters filters, ep_precision prec) {
   ep_feature_config config;
   ep_map *map;
   ep_points p = make_images(channels, 1);
   ep_mat Psi, X;
   ep_options_default(ep_feature_options, &config);
   strcpy(config.features, "patches:5,3,2");
-  strcpy(config.filters, filters);
+  config.filters = filters;
   CHECK_OK(ep_mat_new(&X, prec, p.X.rows, p.X.cols));
   ep_mat_copy(&X, &p.X);
   for (ptrdiff_t j = 0; j < X.cols; j++) { /* a blank image, and one that is blank in part */
@@ -76,8 +76,8 @@ static void patch_models(void) {
     ep_mat E, F;
     make_setup(&s, k < 2 ? "pca" : "whitened");
     strcpy(s.feature.features, "patches:5,3,2");
-    if (k % 2) strcpy(s.objective.similarity, "cosine");
-    else strcpy(s.objective.similarity, "dot");
+    if (k % 2) s.objective.similarity = EP_SIMILARITY_COSINE;
+    else s.objective.similarity = EP_SIMILARITY_DOT;
     fit(&m, &info, &p, &s);
     CHECK_OK(ep_model_save(out, m));
     CHECK_OK(ep_model_load(&back, out, EP_DOUBLE));
@@ -108,10 +108,10 @@ static void patch_models(void) {
 
 static void patches(void **state) {
   (void)state;
-  check_patches(1, "data", EP_DOUBLE);
-  check_patches(3, "data", EP_DOUBLE);
-  check_patches(2, "gaussian", EP_DOUBLE);
-  check_patches(1, "data", EP_SINGLE);
+  check_patches(1, EP_FILTERS_DATA, EP_DOUBLE);
+  check_patches(3, EP_FILTERS_DATA, EP_DOUBLE);
+  check_patches(2, EP_FILTERS_GAUSSIAN, EP_DOUBLE);
+  check_patches(1, EP_FILTERS_DATA, EP_SINGLE);
   patch_models();
   ep_feature_config config;
   ep_map *map;

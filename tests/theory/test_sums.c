@@ -55,8 +55,8 @@ static void check_model(const ep_sums *sums, const ep_points *p, const ep_setup 
 static void setup_of(ep_setup *s, int kind) {
   make_setup(s, kind == 0 ? "pca" : "whitened");
   if (kind == 2) strcpy(s->feature.features, "patches:5,3,2");
-  if (kind == 3) strcpy(s->fit.kernel, "analytic"), s->closed.landmarks = 20;
-  if (kind == 4) s->net.depth = 2, strcpy(s->objective.similarity, "cosine");
+  if (kind == 3) s->fit.kernel = EP_KERNEL_ANALYTIC, s->closed.landmarks = 20;
+  if (kind == 4) s->net.depth = 2, s->objective.similarity = EP_SIMILARITY_COSINE;
 }
 
 static ep_points points_of(int kind) {

@@ -112,7 +112,7 @@ static void proposition_10(void **state) {
   ep_objective_config oc;
   ep_objective o;
   ep_options_default(ep_objective_options, &oc);
-  strcpy(oc.similarity, "dot");
+  oc.similarity = EP_SIMILARITY_DOT;
   CHECK_OK(ep_objective_parse(&o, &oc));
   ep_stream *stream;
   ep_mat F, dF, K;
@@ -161,8 +161,8 @@ static void linearised_is_frozen(void **state) {
     ep_mat T = random_mat(EP_DOUBLE, 9, 5, 72), E, F;
     CHECK_OK(ep_pairs_draw(&p.pairs, 6, &plan, 1));
     ep_setup_default(&s);
-    strcpy(s.run.precision, "double");
-    strcpy(s.objective.similarity, c & 1 ? "cosine" : "dot");
+    s.run.precision = EP_DOUBLE;
+    s.objective.similarity = c & 1 ? EP_SIMILARITY_COSINE : EP_SIMILARITY_DOT;
     strcpy(s.objective.loss, losses[c >> 1 & 1]);
     s.net.width = c & 4 ? 300 : 30; /* formed only where it pays */
     s.net.depth = c & 4 ? 3 : 1;

@@ -22,7 +22,7 @@ static ep_points make_points(ptrdiff_t dimension, int negatives) {
 
 static void make_setup(ep_setup *s) {
   ep_setup_default(s);
-  strcpy(s->run.precision, "double");
+  s->run.precision = EP_DOUBLE;
   strcpy(s->files.out, out);
   strcpy(s->fit.track, "weights,rank");
   s->net.width = 12;
@@ -186,6 +186,12 @@ static void interrupted(void **state) {
   stop = 1;
   const ep_run_scope scope = enter_stopped(&stop);
   int stops = 0;
+  ep_points
+      none; /* asked to stop while points are drawn, they are not there: no fit begins with a step */
+  strcpy(s.data.data, "digits");
+  s.data.samples = 4;
+  CHECK_STATUS(ep_points_load(NULL, &none, &s.data, &s.pair, "triplet", &s.run),
+               EP_ERR_INTERRUPTED);
   for (ep_status st = EP_ERR_INTERRUPTED; st; stops++) { /* one epoch at a time */
     st = ep_fit(NULL, &m, &info, &p, &s);
     assert_true(st == EP_OK || st == EP_ERR_INTERRUPTED);

@@ -11,11 +11,11 @@ static struct {
   ep_run_config run;
 } s;
 
-static void defaults(const char *precision) {
+static void defaults(ep_precision precision) {
   ep_options_default(ep_data_options, &s.data);
   ep_options_default(ep_pair_options, &s.pair);
   s.run = ep_run_default();
-  strcpy(s.run.precision, precision);
+  s.run.precision = precision;
 }
 
 static uint64_t print_of(ep_points *p) {
@@ -44,16 +44,15 @@ static void same_as_file(const ep_array *a, const char *path) {
 
 static void draw_is_that_of_a_file(void **state) {
   (void)state;
-  static const char *const precisions[] = {"single", "double"};
   for (int stored = 0; stored < 2; stored++)
     for (int asked = 0; asked < 2; asked++) {
       ep_mat X = random_mat((ep_precision)stored, 30, 12, 3);
       const ep_array a = array_of(&X);
       const char *path = in_folder("x.npy");
       CHECK_OK(ep_npy_write(path, &X));
-      defaults(precisions[asked]);
+      defaults((ep_precision)asked);
       same_as_file(&a, path);
-      defaults(precisions[asked]);
+      defaults((ep_precision)asked);
       s.data.samples = 7, s.run.seed = 4, s.pair.views = 3;
       strcpy(s.data.image, "3x4"), strcpy(s.pair.augment, "crop,flip");
       same_as_file(&a, path);
@@ -68,7 +67,7 @@ static void bytes_are_pixels(void **state) {
   for (int i = 0; i < 120; i++) pixels[i] = (uint8_t)(i * 37);
   const ptrdiff_t shape[3] = {6, 4, 5};
   const ep_array a = {.dtype = EP_U8, .ndim = 3, .shape = {6, 4, 5}, .data = pixels};
-  defaults("single");
+  defaults(EP_SINGLE);
   CHECK_OK(ep_idx_write(in_folder("x.idx"), pixels, 3, shape));
   same_as_file(&a, in_folder("x.idx"));
 }
@@ -79,14 +78,14 @@ static void pairs_are_those_of_files(void **state) {
   ep_array a[3];
   const char *path[3];
   ep_points lent, read;
-  defaults("double");
+  defaults(EP_DOUBLE);
   for (int i = 0; i < 3; i++) {
     char name[] = {(char)('a' + i), '.', 'n', 'p', 'y', 0};
     M[i] = random_mat(EP_DOUBLE, 8, 4, 10 + i);
     a[i] = array_of(&M[i]), path[i] = in_folder(name);
     CHECK_OK(ep_npy_write(path[i], &M[i]));
   }
-  strcpy(s.data.scale, "unit");
+  s.data.scale = EP_SCALE_UNIT;
   CHECK_OK(ep_points_pair(NULL, &lent, a, 3, 1, &s.data, &s.run));
   strcpy(s.pair.anchors, path[0]), strcpy(s.pair.positives, path[1]),
       strcpy(s.pair.negatives, path[2]);
@@ -133,7 +132,7 @@ static void groups(void **state) {
 static void groups_of_views(void **state) {
   (void)state;
   ep_points drawn, grouped;
-  defaults("double");
+  defaults(EP_DOUBLE);
   ep_mat X = random_mat(EP_DOUBLE, 10, 4, 5);
   const ep_array a = array_of(&X);
   CHECK_OK(ep_points_draw(NULL, &drawn, &a, &s.data, &s.pair, "triplet", &s.run));
@@ -162,7 +161,7 @@ static void bad_groups(void **state) {
   double x[6] = {1, 2, 3, 4, 5, NAN};
   const ep_array a = {
       .dtype = EP_F64, .ndim = 2, .shape = {3, 2}, .data = (const unsigned char *)x};
-  defaults("double");
+  defaults(EP_DOUBLE);
   CHECK_STATUS(ep_points_group(NULL, &out, &a, one, &s.data, &s.pair, "positives", &s.run),
                EP_ERR_INPUT);
   check_message("X", "row 3");
@@ -180,7 +179,7 @@ static void out_of_memory(void **state) {
   const ep_array a[2] = {array_of(&X), array_of(&X)};
   ptrdiff_t group[12];
   for (int i = 0; i < 12; i++) group[i] = i / 3;
-  defaults("single");
+  defaults(EP_SINGLE);
   const size_t before = ep_mem_current();
   for (int way = 0; way < 3; way++) {
     ep_status st = EP_ERR_NOMEM;

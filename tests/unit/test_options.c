@@ -1,7 +1,11 @@
 /* One table: defaults, flags, ranges, JSON there and back. */
 #include "check.h"
 
+#include <eigenpair/dynamics.h>
 #include <eigenpair/method.h>
+#include <eigenpair/optima.h>
+#include <eigenpair/probe.h>
+#include <eigenpair/regress.h>
 #include <string.h>
 
 static const char *colour(int i) {
@@ -9,13 +13,14 @@ static const char *colour(int i) {
   return names[i];
 }
 
-#define THING_OPTIONS(X, S)                         \
-  X(S, INT, big_count, "3", 1, 10, NULL, "a count") \
-  X(S, REAL, rate, "0.5", 0, 1, NULL, "a rate")     \
-  X(S, BYTES, memory, "1K", 0, 1e15, NULL, "bytes") \
-  X(S, FLAG, fast, NULL, 0, 0, NULL, "a flag")      \
-  X(S, NAME, colour, "red", 0, 1, colour, "a name") \
-  X(S, TEXT, path, "", 0, 0, NULL, "a path")        \
+#define THING_OPTIONS(X, S)                                    \
+  X(S, INT, big_count, "3", 1, 10, NULL, "a count")            \
+  X(S, REAL, rate, "0.5", 0, 1, NULL, "a rate")                \
+  X(S, BYTES, memory, "1K", 0, 1e15, NULL, "bytes")            \
+  X(S, FLAG, fast, NULL, 0, 0, NULL, "a flag")                 \
+  X(S, CHOICE, shade, "green", 0, 0, colour, "one of several") \
+  X(S, NAME, colour, "red", 0, 1, colour, "a name")            \
+  X(S, TEXT, path, "", 0, 0, NULL, "a path")                   \
   X(S, LIST, files, "", 0, 0, NULL, "files")
 typedef struct {
   THING_OPTIONS(EP_OPT_FIELD, )
@@ -36,6 +41,9 @@ static void values(void **state) {
   CHECK_NEAR(t.memory, 1024, 0);
   assert_false(t.fast);
   assert_string_equal(t.colour, "red");
+  assert_int_equal(t.shade, 1);
+  CHECK_OK(set(&t, "shade", "red"));
+  assert_int_equal(t.shade, 0);
   CHECK_OK(set(&t, "big-count", "7"));
   assert_int_equal(t.big_count, 7);
   CHECK_OK(set(&t, "memory", "1.5G"));
@@ -61,6 +69,8 @@ static void refusals(void **state) {
       {"rate", "inf", "not a number"},      {"rate", "-1", "out of range"},
       {"memory", "4X", "K, M, G or T"},     {"colour", "blue", "red, green"},
       {"colour", "redd", "red, green"},     {"path", "a\nb", "line break"},
+      {"shade", "blue", "red, green"},      {"shade", "", "red, green"},
+      {"shade", "red:5", "no parameters"},  {"shade", "r\033[2J", "control character"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     thing t;
@@ -107,8 +117,52 @@ static void json(void **state) {
   json_decref(object);
 }
 
+/* An enum is in the order of the names of its option. */
+static void choices(void **state) {
+  (void)state;
+  static const struct {
+    const char *(*names)(int i);
+    int value;
+    const char *name;
+  } last[] = {{ep_scale_name, EP_SCALE_STANDARD, "standard"},
+              {ep_scale_name, EP_SCALE_UNIT, "unit"},
+              {ep_scale_name, EP_SCALE_RAW, "raw"},
+              {ep_missing_name, EP_MISSING_DROP, "drop"},
+              {ep_missing_name, EP_MISSING_ERROR, "error"},
+              {ep_precision_name, EP_DOUBLE, "double"},
+              {ep_rows_name, EP_ROWS_UNIT, "unit"},
+              {ep_kernel_name, EP_KERNEL_ANALYTIC, "analytic"},
+              {ep_integrator_name, EP_INTEGRATOR_FLOW, "flow"},
+              {ep_standardise_name, EP_STANDARDISE_ON, "on"},
+              {ep_standardise_name, EP_STANDARDISE_OFF, "off"},
+              {ep_parametrisation_name, EP_PARAMETRISATION_STANDARD, "standard"},
+              {ep_filters_name, EP_FILTERS_GAUSSIAN, "gaussian"},
+              {ep_path_name, EP_PATH_PRIMAL, "primal"},
+              {ep_path_name, EP_PATH_FREE, "free"},
+              {ep_path_name, EP_PATH_DUAL, "dual"},
+              {ep_solver_name, EP_SOLVER_LOCAL, "local"},
+              {ep_solver_name, EP_SOLVER_SCALAPACK, "scalapack"},
+              {ep_solver_name, EP_SOLVER_ELPA, "elpa"},
+              {ep_retraction_name, EP_RETRACT_POLAR, "polar"},
+              {ep_norms_name, EP_NORMS_OUTPUTS, "outputs"},
+              {ep_similarity_option, EP_SIMILARITY_DOT, "dot"},
+              {ep_similarity_option, EP_SIMILARITY_COSINE, "cosine"},
+              {ep_constraint_name, EP_CONSTRAINT_SCALED, "scaled"},
+              {ep_constraint_name, EP_CONSTRAINT_NONE, "none"},
+              {ep_dynamics_way, EP_WAY_STEPS, "steps"},
+              {ep_dynamics_way, EP_WAY_EXACT, "exact"},
+              {ep_search_name, EP_SEARCH_FLOW, "flow"},
+              {ep_metric_name, EP_EUCLIDEAN, "euclidean"},
+              {ep_layout_name, EP_DIAGONAL, "diagonal"},
+              {ep_layout_name, EP_TRACE, "trace"},
+              {ep_regress_method_name, EP_REGRESS_FLOW, "flow"},
+              {ep_regress_method_name, EP_REGRESS_DESCENT, "descent"}};
+  for (size_t i = 0; i < sizeof last / sizeof *last; i++)
+    assert_string_equal(last[i].names(last[i].value), last[i].name);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(refusals),
-                                     cmocka_unit_test(json)};
+                                     cmocka_unit_test(json), cmocka_unit_test(choices)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

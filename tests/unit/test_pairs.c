@@ -210,7 +210,7 @@ static void pair_matrix(void **state) {
     ep_objective objective;
     ep_objective_config config;
     ep_options_default(ep_objective_options, &config);
-    strcpy(config.similarity, "dot");
+    config.similarity = EP_SIMILARITY_DOT;
     CHECK_OK(ep_objective_parse(&objective, &config));
     CHECK_OK(ep_objective_value(&loss, NULL, &U, &pairs, &objective));
     CHECK_CLOSE(trace, -loss, 1e-12);

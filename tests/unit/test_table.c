@@ -33,6 +33,8 @@ static void cells_are_cut(void **state) {
       {"\xef\xbb\xbf# note\n\na,b\n,\n", "||", 1, 2, true},
       {"a b\n1  2\n3\t4 \n", "1|2|3|4|", 2, 2, true},
       {"one\n1\n2\n", "1|2|", 2, 1, true},
+      {"cat\ndog\ncat\n", "cat|dog|cat|", 3, 1, false},
+      {"pet\ncat\ndog\ncat\n", "cat|dog|cat|", 3, 1, true},
       {"a,b\n\"1\" ,\xc2\x9b"
        "31m\n",
        "1|  31m|", 1, 2, true},

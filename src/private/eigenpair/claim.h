@@ -12,7 +12,7 @@ typedef enum {
 /* What came out. All JSON is the caller's. */
 typedef struct {
   bool pass;
-  json_t *measured; /* object: every number with its name */
+  json_t *measured; /* object: every number with its name, for the file */
   json_t *figures;  /* array of figures (figure.h) */
   json_t *notes;    /* array of sentences: what was done where the paper is silent */
   json_t *found;    /* array of sentences: what was found that the paper does not say */
@@ -24,6 +24,9 @@ void ep_claim_result_free(ep_claim_result *r);
 ep_status ep_claim_measure(ep_claim_result *r, const char *name, double value);
 ep_status ep_claim_measure_all(ep_claim_result *r, const char *name, const double *value,
                                ptrdiff_t count);
+/* NAME, and the ends of its interval as NAME_low and NAME_high */
+ep_status ep_claim_measure_within(ep_claim_result *r, const char *name, double value, double low,
+                                  double high);
 ep_status ep_claim_figure(ep_claim_result *r, json_t *figure);
 ep_status ep_claim_note(ep_claim_result *r, const char *sentence);
 ep_status ep_claim_found(ep_claim_result *r, const char *format, ...)
@@ -43,9 +46,8 @@ typedef struct {
   const char *data;    /* a data set that it needs past --quick, or NULL */
   /* "FILE: `OLD` becomes `NEW`": with this its test goes red (tools/mutants.py); NULL: a question that cannot fail */
   const char *mutation;
+  bool question; /* of the paper: no criterion that it can fail, its numbers are the answer */
 } ep_claim;
-/* A question of the paper: no criterion that it can fail, its numbers are the answer. */
-bool ep_claim_is_question(const ep_claim *claim);
 /* One table a paper; ends with a row whose id is NULL. */
 extern const ep_claim ep_claims_wide[], ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];
 

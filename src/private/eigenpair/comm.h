@@ -40,7 +40,7 @@ ep_status ep_comm_sum(const ep_mat *A);
 /* Every rank has its share of the rows of A: now all have all. Rows without gaps. */
 ep_status ep_comm_gather(const ep_mat *A);
 /* A place for matrices of this order, spread over the ranks; for ep_dist_free. */
-ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, const char *solver);
+ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, bool elpa);
 bool ep_comm_can_spread(void); /* is there more than one rank, and someone who can? */
 void ep_dist_free(ep_dist *s); /* NULL is fine */
 /* True on all ranks if it is on one. */

@@ -8,10 +8,9 @@
 #include <eigenpair/retraction.h>
 
 const char *ep_method_help(int i);
-bool ep_method_is_closed(const char *name); /* no training: nothing to save on the way */
-const char *ep_kernel_name(int i);          /* empirical, analytic */
-const char *ep_integrator_name(int i);      /* euler, flow */
-const char *ep_rows_name(int i);            /* free, unit */
+const char *ep_kernel_name(int i);     /* empirical, analytic */
+const char *ep_integrator_name(int i); /* euler, flow */
+const char *ep_rows_name(int i);       /* free, unit */
 
 const char *ep_path_name(int i);   /* auto, primal, free, dual */
 const char *ep_solver_name(int i); /* auto, local, scalapack, elpa */

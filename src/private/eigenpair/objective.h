@@ -2,8 +2,7 @@
 #include "../../../include/eigenpair/objective.h"
 #include <eigenpair/pairs.h>
 
-const char *ep_similarity_name(int i);   /* dot, cosine */
-const char *ep_similarity_option(int i); /* auto, and those */
+const char *ep_similarity_option(int i); /* auto, dot, cosine */
 const char *ep_loss_name(int i);
 const char *ep_loss_help(int i);
 
@@ -15,6 +14,11 @@ void ep_objective_products(ep_objective *objective);
 ep_status ep_objective_check(const ep_objective *objective, const ep_pairs *pairs);
 const char *ep_objective_similarity(
     const ep_objective *objective); /* the one in use; "no" for none */
+
+bool ep_objective_is_cosine(const ep_objective *objective);
+bool ep_objective_is_trace(const ep_objective *objective); /* of C: PCA of C is its optimum */
+bool ep_objective_whitens(const ep_objective *objective);  /* its closed form is whitened's */
+bool ep_objective_of_views(const ep_objective *objective); /* and of no similarities */
 
 /* c_l = sup |dl/ds| over similarities in [-1, 1]; INFINITY for a loss that is no function of similarities. */
 double ep_objective_slope(const ep_objective *objective);

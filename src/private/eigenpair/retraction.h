@@ -1,10 +1,7 @@
 #pragma once
 /* Back to orthonormal columns after a step: W (n x k) -> a matrix with W'W = I. */
+#include <eigenpair/closed.h>
 #include <eigenpair/matrix.h>
-
-/* qr     Q of W = QR, R with a non-negative diagonal
- * polar  W (W'W)^{-1/2}, the orthonormal matrix nearest to W */
-typedef enum { EP_RETRACT_QR, EP_RETRACT_POLAR } ep_retraction;
 
 const char *ep_retraction_name(int i); /* NULL past the last */
 

@@ -20,8 +20,16 @@ ep_run *ep_run_current(void); /* NULL: none */
 void ep_run_progress(const char *what, double done, double total);
 /* A sentence for the user of the run. */
 void ep_run_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
-/* Both: EP_ERR_INTERRUPTED once the run is asked to stop. */
+/* EP_ERR_INTERRUPTED once the run is asked to stop. */
+ep_status ep_run_look(void);
+/* Tells how far it is, and looks. */
 ep_status ep_run_step(const char *what, double done, double total);
+/* Between begin and end, a large product may be left half done when the run is asked to stop on the way, so that it stops at
+ * once. The end says so: then nothing of what was computed is used, and the work is interrupted. */
+void ep_run_loose_begin(void);
+ep_status ep_run_loose_end(void);
+const volatile int *ep_run_loose_stop(
+    void);                      /* for products: what says stop; NULL: they go on to their end */
 const char *ep_run_parts(void); /* NULL: none */
 int ep_run_threads(void);       /* threads that parallel work of this thread has now */
 

@@ -11,8 +11,10 @@ typedef struct {
   double network;  /* bytes a second of a node */
 } ep_scale_rates;
 
+typedef enum { EP_SCALE_WHITENED, EP_SCALE_PCA, EP_SCALE_GD } ep_scale_method;
+
 typedef struct {
-  const char *method; /* whitened, pca, gd */
+  ep_scale_method method;
   double points, views, inputs, features, outputs, epochs;
   double flops;                 /* of the map, a view */
   double nodes, ranks, threads; /* ranks a node, threads a rank */

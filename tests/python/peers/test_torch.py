@@ -58,6 +58,12 @@ def test_unknown_layers(module):
         ep.from_torch(module)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_other_precisions(dtype):
+    with pytest.raises(ValueError, match=f"{dtype}.*float32 and float64"):
+        ep.from_torch(nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2)).to(dtype))
+
+
 def test_to_torch():
     seen = 0
     for name, model, X in exported():
