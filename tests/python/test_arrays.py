@@ -205,7 +205,7 @@ def test_fork(X):
 
 
 def test_interrupt(tmp_path):
-    """Ctrl-C, however often, is a KeyboardInterrupt, and leaves a checkpoint that a fit goes on from to the same bits."""
+    """Ctrl-C is a KeyboardInterrupt, and leaves a checkpoint that a fit goes on from to the same bits."""
     options = dict(method="gd", width=100, epochs=1500, n_components=3)
     where = str(tmp_path / "c.npz")
     code = f"""
@@ -213,9 +213,8 @@ import os, signal, time
 import numpy as np, eigenpair as ep
 def slow(self, what, done, total):  # an epoch cannot be the last before the signal has come
     if done:
-        for _ in range(100):
-            os.kill(os.getpid(), signal.SIGINT)
-            time.sleep(0.002)
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.2)
 ep._core.Progress.__call__ = slow
 X = np.random.default_rng(0).normal(size=(100, 10))
 try:
@@ -231,6 +230,24 @@ except KeyboardInterrupt:
     whole = ep.Contrastive(**options).fit(X)
     np.testing.assert_array_equal(resumed.transform(X), whole.transform(X))
     np.testing.assert_array_equal(resumed.history_, whole.history_)
+
+
+def test_interrupted_again_and_again():
+    """However often Ctrl-C is pressed, the library's work is waited for: it may be writing a checkpoint."""
+    done = run_python("""
+import os, signal, time
+import eigenpair as ep
+ended = []
+def body():
+    for _ in range(2000):
+        os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(0.05)
+    ended.append(True)
+stop = ep._core.ffi.new("int *")
+asked = ep._core._wait(body, stop)
+print(asked, stop[0], ended)
+""")
+    assert done.stdout == "True 1 [True]\n", done.stderr
 
 
 LONG = {
