@@ -35,9 +35,9 @@ def revision():
 
 
 def key(build, part):
-    """What a result is of: program, test, and how much of (a)."""
-    parts = [(build / "eigenpair").read_bytes(), (ROOT / f"tests/attack/test_{part}.py").read_bytes(),
-             os.environ.get("EP_ATTACK_MOST", "").encode()]
+    """What a result is of: program, test and its table, and how much of (a)."""
+    files = sorted((ROOT / "tests/attack").glob(f"*{part}.*"))
+    parts = [(build / "eigenpair").read_bytes(), *(p.read_bytes() for p in files), os.environ.get("EP_ATTACK_MOST", "").encode()]
     return hashlib.sha256(b"".join(hashlib.sha256(p).digest() for p in parts)).hexdigest()[:16]
 
 
