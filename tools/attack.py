@@ -22,7 +22,7 @@ PARTS = {
     "writes": ("c, d", "open, fallocate, mmap, msync, fsync, rename, unlink fail; the power goes before and after each, with what "
                "was not synced lost; the disk is full at byte n", "the old or the new file, whole"),
     "memory": ("e", "resident size under caps from 30M to 1G", "within the cap, or the floor of 40 MB, or refused"),
-    "numbers": ("f", "32 data sets at the edge through 25 commands", "every number finite, or one line"),
+    "numbers": ("f", "32 data sets at the edge through 42 commands", "every number finite, or one line"),
     "bad_inputs": ("g", "bad options, files and combinations (tests/attack/bad_inputs.tsv)", "one line that says what, exit status, no file"),
     "together": ("h", "two processes in one folder", "each ends as it does alone"),
 }
