@@ -27,6 +27,7 @@ enum {
   MEMBER = 256,               /* room for the name of a member, with its .npy */
   START = 4096,               /* bytes that surely hold the header of an array */
   CHUNK = 1 << 24,            /* bytes read between two looks at whether to stop */
+  MOST_TEXT = 1 << 25,        /* bytes of a text, four a letter */
   DATE = 0 << 9 | 1 << 5 | 1, /* 1 January 1980, where the time of zip files begins */
 };
 
@@ -231,8 +232,12 @@ ep_status ep_npz_get_text(char **text, ep_npz *z, const char *name) {
   size_t size;
   zip_uint64_t i = 0;
   char full[1024 + MEMBER];
+  zip_stat_t s;
   *text = NULL;
   EP_TRY(find(&i, z, name));
+  EP_TRY(member_stat(&s, z, i, name));
+  EP_CHECK(s.size <= MOST_TEXT, EP_ERR_INPUT, "%s:%s: a text of %llu bytes, %d at most", z->name,
+           name, (unsigned long long)s.size, (int)MOST_TEXT);
   EP_TRY(read_member(&bytes, &size, z, i, name));
   snprintf(full, sizeof full, "%s:%s", z->name, name);
   const ep_status st = ep_parse_npy_text(text, bytes, size, full);
@@ -244,7 +249,7 @@ ep_status ep_npz_get_json(json_t **out, ep_npz *z, const char *name) {
   char *text;
   *out = NULL;
   EP_TRY(ep_npz_get_text(&text, z, name));
-  const ep_status st = ep_json_parse(out, text, z->name);
+  const ep_status st = ep_json_parse(out, text, ep_run_room(), z->name);
   ep_npz_text_free(text);
   return st;
 }

@@ -35,6 +35,7 @@ ep_status ep_parse_cifar(ep_array *images, ep_array *labels, const unsigned char
 /* A PNG or JPEG picture: (H, W, C) bytes, C = 1 (grey) or 3 (RGB); owns. What is damaged is refused. */
 ep_status ep_parse_picture(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 bool ep_picture_magic(const unsigned char *bytes, size_t size);
+bool ep_picture_name(const char *path); /* .png, .jpg, .jpeg */
 /* out (C, H, W): the largest central box of that shape, resampled. */
 ep_status ep_picture_fit(unsigned char *out, const ep_array *picture, ep_image_shape to);
 /* The pictures of a folder as (n, C, H, W) bytes in the order of their names; its sub-folders are labels, by their names
