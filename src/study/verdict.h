@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
   const char *name;
   const ep_method_row *method; /* NULL: a baseline */
+  bool analytic;               /* with the kernel of infinite width */
   const char *features;        /* where compare chose them; NULL: as the options say */
   long width;                  /* 0: none */
   int seeds;
