@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """What documents say of the source is there: sections of docs/theory.md that the source refers to, the places and tests of
-CONTRIBUTING.md's table, a README in every folder, and every file that a document names."""
+CONTRIBUTING.md's table, a README in every folder, every file that a document names, and options that the source lists by name."""
 import collections
 import pathlib
 import re
@@ -51,6 +51,20 @@ def contributing():
                     check(string, f"CONTRIBUTING.md, {what}: does not say what to look for in {name}")
                     check(string in path.read_text(), f"CONTRIBUTING.md, {what}: {name} has no '{string}'")
     return len(rows)
+
+
+def option_lists():
+    """Options that are listed by name, outside their tables: each is in a table."""
+    tables = "".join(p.read_text() for p in CODE if p.suffix in (".c", ".h"))
+    options = set(re.findall(r"\bX\(S, \w+, (\w+),|EP_OPT_ROW\(\w+, \w+, (\w+),", tables))
+    options = {a or b for a, b in options}
+    for name, variables in ("auto.c", "training network closed"), ("checkpoint.c", "free_ones"), ("sums.c", "files others"):
+        text = (ROOT / "src/method" / name).read_text()
+        for variable in variables.split():
+            found = re.search(rf"\b{variable}\[\] = \{{([^}}]+)\}}", text)
+            check(found, f"src/method/{name} has no list '{variable}'")
+            for option in re.findall(r'"(\w+)"', found[1] if found else ""):
+                check(option in options, f"src/method/{name}, {variable}: there is no option '{option}'")
 
 
 def defects():
@@ -105,6 +119,7 @@ def named_files(names):
 
 
 references, rows, listed, names = theory(), contributing(), defects(), folders()
+option_lists()
 named_files(names)
 print("\n".join(bad) if bad else
       f"docs: {references} references to the theory, {rows} ways to add, {listed} defects, {len(names)} folders: all there")
