@@ -92,7 +92,7 @@ static json_t *names_of_terms(const ep_model *m) {
 
 /* config with what the settings do not say: version, terms, points on the sphere or not, how outputs are scaled */
 static ep_status add_facts(json_t *config, const ep_model *m) {
-  const bool kappa = m->term[0].map->kind == &ep_map_kappa;
+  const bool kappa = m->term[0].map->kind->kappa;
   EP_CHECK(json_object_set_new(config, "version", json_string(ep_version())) == 0 &&
                json_object_set_new(config, "terms", names_of_terms(m)) == 0 &&
                json_object_set_new(config, "unit", json_boolean(m->unit)) == 0 &&

@@ -16,7 +16,7 @@ static const double mean_sd[MEAN_D] = {1.5, 1, 0.7, 0.4};
 /* C of n anchors x ~ N(mu, diag(sd^2)), positives x + 0.1 N(0, I), negatives independent; its distance, relative to
  * |Cov|_F, from -Cov and from -E[xx'] = -(Cov + mu mu') */
 static ep_status distance_of_C(double out[2], long n, double mu, uint64_t seed) {
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   ep_mat X = {0}, C = {0};
   ep_pairs pairs = {0};
   double sum[3] = {0};
