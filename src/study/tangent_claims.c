@@ -194,7 +194,7 @@ const ep_claim ep_claims_tangent[] = {
      .outcome = "answered"},
     {"tangent-slips",
      "TANGENT eq. 22, 49, 79, 84, 127, 154, proof of Lemma 1 (e)",
-     "formulas that the steps around them contradict",
+     "the formulas and the proof as they are printed",
      "each formula as corrected within what is allowed (identities to rounding, bounds kept)",
      tangent_slips,
      {1, 1, 1},

@@ -151,8 +151,8 @@ static ep_status fig4r(ep_claim_result *r, ep_work *work, const wide_setting *s,
   EP_TRY(wide_sweep(control, 2, work, &scaled, z, against_frozen, NULL, run));
   EP_TRY(wide_width_figure(&figure, r, "difference", "C frozen and C trained",
                            "Mean fractional difference of the outputs of training with C held at "
-                           "C(0) and with C free, against width, with the range over seeds; with "
-                           "a rate that grows with the width it does not fall.",
+                           "C(0) and with C free, against width, with the range over seeds; the "
+                           "control's rate grows with the width.",
                            "mean fractional difference"));
   EP_TRY(claim_draw(figure, "as they are", NULL, &c[0], false));
   EP_TRY(claim_draw(figure, "after the best rotation", NULL, &c[1], false));
@@ -205,11 +205,11 @@ static ep_status lemma17(ep_claim_result *r, ep_work *work, const wide_setting *
   json_t *figure;
   EP_TRY(wide_sweep(c, 2, work, s, z, measure_representation, NULL, run));
   EP_TRY(wide_sweep(control, 2, work, &scaled, z, measure_representation, NULL, run));
-  EP_TRY(wide_width_figure(&figure, r, "difference", "PCA of C(0) and of the trained C",
-                           "The largest difference of the two representations after the best "
-                           "rotation against width, with the range over seeds; with a rate that "
-                           "grows with the width it does not fall.",
-                           "largest difference of a point"));
+  EP_TRY(wide_width_figure(
+      &figure, r, "difference", "PCA of C(0) and of the trained C",
+      "The largest difference of the two representations after the best "
+      "rotation against width, with the range over seeds; the control's rate grows with the width.",
+      "largest difference of a point"));
   EP_TRY(claim_draw(figure, "measured", NULL, &c[0], false));
   EP_TRY(claim_draw(figure, "control: rate grows with M", NULL, &control[0], false));
   EP_TRY(wide_slope(figure, NULL, &c[0]));
