@@ -358,12 +358,8 @@ ep_status wide_theorem13(ep_claim_result *r, ep_claim_size size, const ep_run_co
   static const wide_size sizes[] = {{30, 0, 3, 4, {64, 192, 576, 1728}},
                                     {100, 0, 5, 5, {64, 256, 1024, 4096, 16384}},
                                     {1000, 0, 5, 5, {64, 256, 1024, 4096, 16384}}};
-  const wide_setting s = {.data = wide_images(size),
-                          .rate = 1,
-                          .track = "ntk",
-                          .track_every = 1,
-                          .track_points = 20,
-                          .activation = "tanh"};
+  const wide_setting s = {
+      .data = wide_images(size), .rate = 1, .track = "ntk", .track_every = 1, .activation = "tanh"};
   wide_setting dot = s;
   ep_work work = {0};
   dot.similarity = EP_SIMILARITY_DOT;

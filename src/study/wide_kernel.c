@@ -146,12 +146,15 @@ ep_status wide_fig7(ep_claim_result *r, ep_claim_size size, const ep_run_config 
 
 static const wide_size deep_sizes[] = {{20, 100, 3, 4, {25, 50, 100, 200}},
                                        {50, 200, 5, 5, {50, 100, 200, 400, 800}},
-                                       {1000, 500, 5, 5, {50, 100, 300, 1000, 3000}}};
+                                       {1000, 500, 5, 6, {50, 100, 300, 1000, 3000, 10000}}};
 
 ep_status wide_fig5l_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
                         const char *images) {
-  return falls(r, &(wide_setting){.data = images, .rate = 1, .track = "ntk", .depth = 3},
-               &deep_sizes[size], run);
+  return falls(
+      r,
+      &(wide_setting){
+          .data = images, .rate = 1, .track = "ntk", .track_points = wide_points(size), .depth = 3},
+      &deep_sizes[size], run);
 }
 
 ep_status wide_fig5l(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -266,11 +269,17 @@ ep_status wide_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_config 
       &sizes[size], run);
 }
 
-ep_status wide_fig5m(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {.data = wide_images(size),
+ep_status wide_fig5m_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                        const char *images) {
+  const wide_setting s = {.data = images,
                           .rate = 1,
                           .track = "ntk",
+                          .track_points = wide_points(size),
                           .similarity = EP_SIMILARITY_DOT,
                           .depth = 3};
   return unbounded(r, &s, &deep_sizes[size], run);
+}
+
+ep_status wide_fig5m(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return wide_fig5m_on(r, size, run, wide_images(size));
 }

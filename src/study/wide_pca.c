@@ -8,7 +8,7 @@
 
 static const wide_size pca_sizes[] = {{50, 200, 3, 4, {50, 100, 200, 400}},
                                       {100, 500, 5, 4, {100, 200, 500, 1000}},
-                                      {1000, 500, 5, 4, {100, 300, 1000, 3000}}};
+                                      {1000, 500, 5, 5, {100, 300, 1000, 3000, 10000}}};
 /* ---- Fig. 4 left: the drift of C */
 
 ep_status wide_fig4l_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
@@ -90,13 +90,17 @@ static ep_status fig4m(ep_claim_result *r, ep_work *work, const wide_setting *s,
   return wide_say(r, s, z);
 }
 
-ep_status wide_fig4m(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  const wide_setting s = {
-      .data = wide_images(size), .method = "grassmann", .track = "c,weights", .rate = 1};
+ep_status wide_fig4m_on(ep_claim_result *r, ep_claim_size size, const ep_run_config *run,
+                        const char *images) {
+  const wide_setting s = {.data = images, .method = "grassmann", .track = "c,weights", .rate = 1};
   ep_work work = {0};
   const ep_status st = fig4m(r, &work, &s, &pca_sizes[size], run);
   ep_work_free(&work);
   return st;
+}
+
+ep_status wide_fig4m(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
+  return wide_fig4m_on(r, size, run, wide_images(size));
 }
 
 /* ---- Fig. 4 right: trained with C(t), and with C held at C(0) */
