@@ -180,6 +180,8 @@ const ep_claim ep_claims_optima[] = {
      {2, 5, 10},
      .control = "fresh starts, uniform weights: they must cover fewer patterns than tickets (95 % "
                 "interval of the difference above 0)",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .question = true,
      .outcome = "answered"},
     {"optima-basins",

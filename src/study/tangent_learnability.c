@@ -105,6 +105,44 @@ static ep_status lunch_figure(ep_claim_result *r, const ep_run_config *run) {
   return tangent_figure(r, f, st);
 }
 
+/* lambda_min/lambda_max of the kernel of one layer at 20 points of the sphere in R^10; opposite: the last ten are those
+ * of the first with the sign turned */
+static ep_status least_share(double *share, const char *phi, double bias, bool opposite,
+                             long seed) {
+  enum { N = 20, D = 10 };
+  double lambda[N];
+  ep_domain_kernel k;
+  ep_work work = {0};
+  ep_mat X, K;
+  ep_status st = tangent_kernel(&k, phi, 1, bias);
+  if (!st) st = tangent_points(&work, &X, N, D, seed, 41);
+  for (int i = 0; !st && opposite && i < N / 2 * D; i++)
+    *ep_d(&X, N / 2 + i / D, i % D) = -*ep_d(&X, i / D, i % D);
+  if (!st) st = ep_work_mat(&work, &K, EP_DOUBLE, N, N);
+  if (!st) st = ep_analytic_kernel(NULL, &K, &k.network, EP_NTK, &X, NULL);
+  if (!st) st = ep_mat_eig_sym(&K, lambda);
+  *share = st ? NAN : lambda[0] / lambda[N - 1];
+  ep_work_free(&work);
+  return st;
+}
+
+/* Eq. 42 and 43: above 0 (1e-6) but for opposite points without biases, where f(-x) = -f(x): 0 to rounding (1e-12) */
+static ep_status least_eigenvalues(ep_claim_result *r, long seed) {
+  static const char *const phis[] = {"erf", "tanh"};
+  static const char *const names[] = {"no two opposite", "no two opposite, biases", "opposite",
+                                      "opposite, biases"};
+  for (int i = 0; i < 8; i++) {
+    const int c = i % 4;
+    double share;
+    char name[96];
+    EP_TRY(least_share(&share, phis[i / 4], c % 2 ? 0.5 : 0, c >= 2, seed));
+    r->pass = r->pass && (c == 2 ? fabs(share) < 1e-12 : share > 1e-6);
+    snprintf(name, sizeof name, "least over largest eigenvalue, %s, %s", phis[i / 4], names[c]);
+    EP_TRY(ep_claim_measure(r, name, share));
+  }
+  return EP_OK;
+}
+
 ep_status tangent_nofreelunch(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
   const int sets = size == EP_CLAIM_QUICK ? 20 : 200;
   int singular = 0;
@@ -130,8 +168,12 @@ ep_status tangent_nofreelunch(ep_claim_result *r, ep_claim_size size, const ep_r
       EP_TRY(ep_claim_measure(r, name, l.full));
     }
   r->pass = r->pass && control;
+  EP_TRY(least_eigenvalues(r, run->seed));
   EP_TRY(lunch_figure(r, run));
-  EP_TRY(ep_claim_note(r, "Training sets of 20 out of 64 points, no ridge."));
+  EP_TRY(ep_claim_note(
+      r,
+      "Training sets of 20 out of 64 points, no ridge. Eigenvalues of eq. 41: 20 points of the "
+      "sphere in R^10, one hidden layer of erf or tanh, biases of variance 0.5."));
   if (singular == 0 || !r->pass) return EP_OK;
   return ep_claim_found(
       r,
