@@ -50,21 +50,40 @@ static ep_status take_data(const ep_option_group *groups, const char *word, bool
   return ep_options_set(row, g->config, word);
 }
 
-static ep_status read_config(json_t **out, const char *path) {
+static ep_status config_text(char **text, const char *path) {
   ep_npz *file;
+  EP_TRY(ep_npz_open(&file, path));
+  const ep_status st = ep_npz_get_text(text, file, "config");
+  ep_npz_close(file);
+  return st;
+}
+
+static ep_status read_config(json_t **out, const char *path, double room) {
   unsigned char *bytes;
+  char *text;
   size_t size;
-  ep_status st;
   if (strlen(path) > 4 && strcmp(path + strlen(path) - 4, ".npz") == 0) {
-    EP_TRY(ep_npz_open(&file, path));
-    st = ep_npz_get_json(out, file, "config");
-    ep_npz_close(file);
+    EP_TRY(config_text(&text, path));
+    const ep_status st = ep_json_parse(out, text, room, path);
+    ep_npz_text_free(text);
     return st;
   }
   EP_TRY(ep_file_read(&bytes, &size, path));
-  st = ep_json_parse(out, (char *)bytes, path);
+  const ep_status st = ep_json_parse(out, (char *)bytes, room, path);
   ep_release(bytes);
   return st;
+}
+
+/* --memory holds for what is read before there is a run, too */
+static ep_status early_room(double *room, const ep_option_group *groups, int argc, char **argv) {
+  const ep_option_group *g = NULL;
+  const ep_option *row = find_option(&g, groups, "memory");
+  const char *given = args_peek(argc, argv, "--memory");
+  const bool ours = row && g->table == ep_run_options;
+  const ep_run_config usual = {.memory = 0};
+  if (ours && given) EP_TRY(ep_options_set(row, g->config, given));
+  *room = ep_run_memory(ours && given ? g->config : &usual);
+  return EP_OK;
 }
 
 /* Files to write are named on the command line alone: a config, or a model, may come from a stranger. `embedding` is written by
@@ -77,9 +96,9 @@ static void leave_outputs(json_t *config, const ep_option *table) {
 }
 
 /* A result has its config in it, which may be that of another command: what these tables do not know is left. */
-static ep_status take_config(const ep_option_group *groups, const char *path) {
+static ep_status take_config(const ep_option_group *groups, const char *path, double room) {
   json_t *all = NULL;
-  EP_TRY(read_config(&all, path));
+  EP_TRY(read_config(&all, path, room));
   json_t *inner = json_object_get(all, "config");
   ep_status st = json_is_object(all) ? EP_OK : EP_FAIL(EP_ERR_INPUT, "%s: holds no options", path);
   for (const ep_option_group *g = groups; !st && g->table; g++) {
@@ -137,7 +156,11 @@ ep_status args_parse(const ep_option_group *groups, int argc, char **argv, const
   bool taken = false;
   const char *config = args_peek(argc, argv, "--config");
   if (count) *count = 0;
-  if (config) EP_TRY(take_config(groups, config));
+  if (config) {
+    double room;
+    EP_TRY(early_room(&room, groups, argc, argv));
+    EP_TRY(take_config(groups, config, room));
+  }
   for (int i = 1; i < argc; i++) {
     const char *flag = flag_name(argv[i]);
     if (!flag && !count) {

@@ -91,9 +91,12 @@ static char *next_line(char **rest) {
 }
 
 static ep_status add_lines(json_t *lines, char *text, const char *path) {
-  for (char *rest = text, *line; (line = next_line(&rest));)
+  for (char *rest = text, *line; (line = next_line(&rest));) {
+    const size_t n = json_array_size(lines);
     EP_CHECK(json_array_append_new(lines, json_string(line)) == 0, EP_ERR_INPUT,
-             "%s: line %zu is not UTF-8", path, json_array_size(lines) + 1);
+             "%s: line %zu is not UTF-8", path, n + 1);
+    if (n % 4096 == 0) EP_TRY(ep_run_look());
+  }
   return EP_OK;
 }
 

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "core/file.h"
 #include "method/methods.h"
 
 #include <math.h>
@@ -58,16 +59,18 @@ static const char *sums_path(int argc, char **argv) {
   return from && strcmp(from, "torch") != 0 ? from : NULL;
 }
 
-/* The options of sums come first; what a machine has is that of this one. */
+/* The options of sums come first; what a machine has is that of this one, and what is written is named on the command line. */
 static ep_status setup_of_sums(ep_setup *setup, int argc, char **argv) {
   static const char *const data[] = {"--data", "--anchors", "--resume", NULL};
   const ep_run_config run = setup->run;
+  const ep_fit_files files = setup->files;
   for (int i = 0; data[i]; i++)
     EP_CHECK(!args_peek(argc, argv, data[i]), EP_ERR_ARG,
              "give %s or --from, not both: sums have their data behind them", data[i]);
   EP_TRY(ep_sums_peek(setup, sums_path(argc, argv)));
   setup->run.threads = run.threads;
   setup->run.memory = run.memory;
+  setup->files = files;
   return EP_OK;
 }
 
@@ -89,14 +92,19 @@ static ep_status read_options(ep_setup *setup, fit_config *own, cli_config *cli,
   return init_options(&setup->net, &setup->analytic, argc, argv);
 }
 
-static ep_status check_files(ep_setup *setup) {
+static ep_status check_files(ep_setup *setup, fit_config *own, cli_config *cli) {
   char checkpoint[1100];
-  ep_option_group groups[EP_SETUP_GROUPS + 1];
-  ep_setup_groups(groups, setup);
+  ep_option_group groups[GROUPS];
+  groups_of(groups, setup, own, cli);
   ep_checkpoint_path(checkpoint, setup);
   EP_CHECK(setup->files.out[0], EP_ERR_ARG, "--out is empty; give the model a name");
   EP_TRY(check_no_csv(setup->files.out, ".npz"));
   const char *const outputs[] = {setup->files.out, setup->files.history, checkpoint, NULL};
+  const char *resume = setup->files.resume;
+  for (int i = 0; *resume && i < 2; i++)
+    EP_CHECK(!outputs[i][0] || !ep_file_same(resume, outputs[i]), EP_ERR_ARG,
+             "%s: is gone on from and would be overwritten; give the output another name",
+             outputs[i]);
   return check_outputs(outputs, groups);
 }
 
@@ -271,7 +279,7 @@ ep_status cmd_fit(int argc, char **argv) {
   cli_config cli = {0};
   ep_points points = {0};
   EP_TRY(read_options(&setup, &own, &cli, argc, argv));
-  EP_TRY(check_files(&setup));
+  EP_TRY(check_files(&setup, &own, &cli));
   EP_TRY(work_begin(&setup.run, cli.progress));
   const ep_status st = fit(&setup, &own, &cli, &points, argc, argv);
   ep_points_free(&points);

@@ -33,8 +33,10 @@ static ep_status read_document(json_t **out, const char *path) {
   size_t size;
   json_error_t error;
   EP_TRY(ep_file_read(&bytes, &size, path));
-  *out = json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
+  const ep_status st = ep_json_check(size, ep_run_room(), path);
+  *out = st ? NULL : json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
   ep_release(bytes);
+  EP_TRY(st);
   EP_CHECK(*out, EP_ERR_INPUT, "%s: line %d, column %d: %s", path, error.line, error.column,
            error.text);
   return EP_OK;

@@ -64,6 +64,7 @@ static void print_claim(const ep_claim *c) {
          c->criterion);
   if (c->control) printf("  must fail  %s\n", c->control);
   if (c->mutation) printf("  goes red   %s\n", c->mutation);
+  printf("  repeat     eigenpair reproduce %s [--quick]\n", c->id);
 }
 
 static const char *text_of(const json_t *row, const char *name) {

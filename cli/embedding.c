@@ -1,5 +1,6 @@
 /* Embeddings and their labels, as probe, neighbours and explore read them. */
 #include "commands.h"
+#include "core/words.h"
 #include "data/rows.h"
 #include "data/table.h"
 
@@ -108,5 +109,5 @@ const char *label_name(char number[24], const json_t *classes, int label) {
   const char *name =
       json_string_value(json_array_get(classes, label < 0 ? SIZE_MAX : (size_t)label));
   snprintf(number, 24, "%d", label);
-  return name ? name : number;
+  return name && ep_word_printable(name) ? name : number;
 }

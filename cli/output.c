@@ -1,18 +1,43 @@
 #include "commands.h"
 #include "core/file.h"
+#include "data/parse.h"
 
+#include <glob.h>
+#include <limits.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-/* Does the text, a path or path:part, name the file that is at `output` now? */
+static bool is_there(const char *path) { return access(path, F_OK) == 0; }
+
+/* Is it one of the files that are called like this? */
+static bool matches_file(const char *pattern, const char *output) {
+  glob_t found;
+  bool same = false;
+  if (!strpbrk(pattern, "*?[") || glob(pattern, 0, NULL, &found)) return false;
+  for (size_t i = 0; !same && i < found.gl_pathc; i++)
+    same = ep_file_same(found.gl_pathv[i], output);
+  globfree(&found);
+  return same;
+}
+
+/* Is it one of the pictures in this folder? */
+static bool holds_picture(const char *folder, const char *output) {
+  char at[PATH_MAX], of[PATH_MAX];
+  if (!ep_picture_name(output) || !realpath(folder, at) || !realpath(output, of)) return false;
+  const size_t n = strlen(at);
+  return strncmp(at, of, n) == 0 && of[n] == '/';
+}
+
+/* Does the text, a path, path:part, pattern or folder, name the file that is at `output` now? */
 static bool names_file(const char *text, const char *output) {
   char path[1024];
   snprintf(path, sizeof path, "%s", text);
   char *colon = strrchr(path, ':');
-  if (access(path, F_OK) != 0 && colon) *colon = '\0';
-  return access(path, F_OK) == 0 && ep_file_same(path, output);
+  if (!is_there(path) && matches_file(path, output)) return true;
+  if (!is_there(path) && colon) *colon = '\0';
+  return is_there(path) && (ep_file_same(path, output) || holds_picture(path, output));
 }
 
 static bool is_one_of(const char *const outputs[], const char *field) {
@@ -21,7 +46,7 @@ static bool is_one_of(const char *const outputs[], const char *field) {
   return false;
 }
 
-/* A checkpoint is gone on from and written again: --resume and --checkpoint are no inputs here. */
+/* A checkpoint is gone on from and written again: --resume and --checkpoint are no inputs here (fit looks at the first). */
 static ep_status check_input(const ep_option *o, const char *text, const char *const outputs[]) {
   if ((o->kind != EP_OPT_TEXT && o->kind != EP_OPT_LIST) || is_one_of(outputs, text) ||
       strcmp(o->name, "resume") == 0 || strcmp(o->name, "checkpoint") == 0)
@@ -38,6 +63,19 @@ static ep_status check_input(const ep_option *o, const char *text, const char *c
     }
     line += n + (line[n] == '\n');
   }
+  return EP_OK;
+}
+
+/* --report FOLDER writes these as well. */
+static ep_status check_report(const char *folder, const char *const outputs[]) {
+  static const char *const names[] = {"report.html", "report.md", "result.json", "document.json"};
+  for (int i = 0; *folder && outputs[i]; i++)
+    for (size_t k = 0; outputs[i][0] && k < sizeof names / sizeof *names; k++) {
+      char path[1100];
+      snprintf(path, sizeof path, "%s/%s", folder, names[k]);
+      EP_CHECK(!ep_file_same(path, outputs[i]), EP_ERR_ARG,
+               "%s: --report writes a file of this name; give the output another", outputs[i]);
+    }
   return EP_OK;
 }
 
@@ -62,8 +100,11 @@ ep_status check_outputs(const char *const outputs[], const ep_option_group *grou
     EP_TRY(ep_file_check_writable(outputs[i]));
   }
   for (const ep_option_group *g = groups; g->table; g++)
-    for (const ep_option *o = g->table; o->name; o++)
+    for (const ep_option *o = g->table; o->name; o++) {
       EP_TRY(check_input(o, (const char *)g->config + o->offset, outputs));
+      if (strcmp(o->name, "report") == 0)
+        EP_TRY(check_report((const char *)g->config + o->offset, outputs));
+    }
   return EP_OK;
 }
 

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """What documents say of the source is there: sections of docs/theory.md that the source refers to, the places and tests of
-CONTRIBUTING.md's table, a README in every folder, and every file that a document names."""
+CONTRIBUTING.md's table, a README in every folder, every file that a document names, and options that the source lists by name."""
+import collections
 import pathlib
 import re
+import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -51,6 +53,20 @@ def contributing():
     return len(rows)
 
 
+def option_lists():
+    """Options that are listed by name, outside their tables: each is in a table."""
+    tables = "".join(p.read_text() for p in CODE if p.suffix in (".c", ".h"))
+    options = set(re.findall(r"\bX\(S, \w+, (\w+),|EP_OPT_ROW\(\w+, \w+, (\w+),", tables))
+    options = {a or b for a, b in options}
+    for name, variables in ("auto.c", "training network closed"), ("checkpoint.c", "free_ones"), ("sums.c", "files others"):
+        text = (ROOT / "src/method" / name).read_text()
+        for variable in variables.split():
+            found = re.search(rf"\b{variable}\[\] = \{{([^}}]+)\}}", text)
+            check(found, f"src/method/{name} has no list '{variable}'")
+            for option in re.findall(r'"(\w+)"', found[1] if found else ""):
+                check(option in options, f"src/method/{name}, {variable}: there is no option '{option}'")
+
+
 def defects():
     """Rows `| 7 | .. | `file` (`test`, `test`), .. |` of docs/reliability.md: every test is in its file, and one that is written
     for defects alone says so: Defect 7."""
@@ -68,11 +84,18 @@ def defects():
     return len(rows)
 
 
+# written by programs, or explained by the README above them
+NO_README = ("src/private/eigenpair", "docs/reproduce/", "docs/pages", "tests/fuzz/corpus/", "tests/fixtures/", "examples/python/figures")
+
+
 def folders():
-    """Each with files of its own has a README that fits a screen."""
-    names = ["include/eigenpair", "cli", "report", "bench", "tools", "examples", "tests"]
-    names += [f"src/{p.name}" for p in (ROOT / "src").iterdir() if p.is_dir()]
-    names += [f"tests/{p.name}" for p in (ROOT / "tests").iterdir() if p.is_dir() and p.name != "__pycache__"]
+    """Each with more than two files of its own, each layer and kind of test, and what is at the top: a README that fits a screen."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files", "-co", "--exclude-standard"], capture_output=True, text=True)
+    files = listed.stdout.split("\n") if listed.returncode == 0 else [str(p.relative_to(ROOT)) for p in ROOT.rglob("*") if p.is_file()]
+    count = collections.Counter(str(pathlib.PurePath(f).parent) for f in files if f and f.split("/")[0] not in ("build", ".git"))
+    names = {n for n in count if count[n] > 2 or re.fullmatch(r"(src|tests)/\w+", n)} | {"data"}
+    names = sorted(n for n in names - {"."} if not n.startswith(NO_README))
+    check(len(names) > 30, f"only {len(names)} folders were found")
     for name in names:
         readme = ROOT / name / "README.md"
         check(readme.is_file(), f"{name} has no README.md")
@@ -96,6 +119,7 @@ def named_files(names):
 
 
 references, rows, listed, names = theory(), contributing(), defects(), folders()
+option_lists()
 named_files(names)
 print("\n".join(bad) if bad else
       f"docs: {references} references to the theory, {rows} ways to add, {listed} defects, {len(names)} folders: all there")

@@ -8,7 +8,8 @@ def page(rows):
     """The statements of one paper as Markdown."""
     name = rows[0]["paper"]
     lines = [f"# {name.upper()}, statement by statement", "",
-             f"Made by `eigenpair reproduce {name} --list --all` (tools/papers.py). Outcomes are those of the committed run;",
+             f"Made by `eigenpair reproduce {name} --list --all` (tools/papers.py). Outcomes are those of the committed run",
+             "(docs/findings.md has its size), but where a row names another size and its data;",
              "*defined*: nothing to check, used by what is named; *answered*: a question.", "",
              "| statement | claim or command | outcome | |", "|---|---|---|---|"]
     cell = lambda text: text.replace("|", "\\|")

@@ -27,6 +27,7 @@ NAV = [("Home", "index.md"), ("Start in five minutes", "start.md"),
        ("Project", [("Release notes", "release-notes.md"), ("Contributing", "contributing.md"), ("Architecture", "architecture.md")])]
 # documents of the repository that lie elsewhere on the site
 MOVED = {"README.md": "index.md", "CHANGELOG.md": "release-notes.md", "CONTRIBUTING.md": "contributing.md"}
+NOTES = {"docs/README.md", "docs/papers/README.md"}  # what a folder holds, for those who see the folder
 
 
 def place(path):
@@ -57,9 +58,9 @@ def to_site(text, source):
 
 def copy_documents(to):
     for path in [*sorted((ROOT / "docs").rglob("*")), *(ROOT / name for name in MOVED)]:
-        if not path.is_file() or path.suffix == ".json":
-            continue
         name = path.relative_to(ROOT).as_posix()
+        if not path.is_file() or path.suffix == ".json" or name in NOTES:
+            continue
         target = to / place(name)
         target.parent.mkdir(parents=True, exist_ok=True)
         if path.suffix == ".md":

@@ -37,6 +37,7 @@ void ep_pairs_free(ep_pairs *pairs);
 typedef struct {
   int positives, negatives;
   bool all_others;
+  bool by_label; /* labels:P+Q */
 } ep_pair_plan;
 ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text);
 

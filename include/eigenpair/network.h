@@ -110,7 +110,4 @@ ep_status ep_net_read(ep_net *out, ep_npz *file, const char *path, const char *p
 ep_status ep_net_file_shape(ep_net_shape *out, const char *path);
 ep_status ep_net_write(ep_npz *file, const char *prefix, const ep_net *net);
 
-/* H (n x M) = h_L(X), the last hidden layer. */
-ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X);
-
 EP_END

@@ -49,10 +49,6 @@ ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *confi
 bool ep_objective_positives_only(
     const ep_objective *objective); /* needs no negatives to be drawn */
 
-/* *loss = L(F), dF = dL/dF (NULL: value only). F and dF are double, pairs->points x Z. */
-ep_status ep_objective_value(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
-                             const ep_objective *objective);
-
 /* Contrastive covariance (OPTIMA eq. 3). Theory: section 9. Rows a_i, b_i of first views, a'_i, b'_i of second ones,
  * weights alpha (N x N) that say how much a pair (i, j) counts:
  *

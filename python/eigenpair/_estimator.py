@@ -425,10 +425,12 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     @classmethod
     def load(cls, path: Any) -> "Contrastive":
-        """An estimator of a model.npz, fitted, with the settings in it."""
+        """An estimator of a model.npz, fitted, with the settings in it but for the names of files, threads and memory:
+        these are the caller's, a model may be a stranger's."""
         model = load(path)
         config = model.config
-        known = {o.field: o.name for o in TABLE.rows.values()}
+        own = {"init", "checkpoint", "every", "resume", *_options.RUN.rows}
+        known = {o.field: o.name for o in TABLE.rows.values() if o.name not in own}
         given = {known[k]: v for k, v in config.items() if k in known}
         self = cls(**given)
         self.model_, self.n_features_in_ = model, model.n_features_in

@@ -45,7 +45,7 @@ class Model:
 
     def __init__(self, pointer: Any, dtype: Any):
         self._pointer = ffi.gc(pointer, lib.ep_model_free)
-        self.dtype: np.dtype = np.dtype(dtype)  #: in which it embeds
+        self.dtype: np.dtype = _real(dtype)  #: in which it embeds
 
     # ---- what it is
 
@@ -164,9 +164,17 @@ class Model:
         return _from_bytes(self.to_bytes(), dtype)
 
 
+def _real(dtype: Any) -> np.dtype:
+    """One of the two types that the library computes in."""
+    kind = np.dtype(dtype)
+    if kind not in (np.float32, np.float64):
+        raise ValueError(f"dtype is float32 or float64, not {kind.name}")
+    return kind
+
+
 def _read(path: Any, dtype: Any) -> Any:
     """-> ep_model *, in this precision."""
-    precision = lib.EP_SINGLE if np.dtype(dtype) == np.float32 else lib.EP_DOUBLE
+    precision = lib.EP_SINGLE if _real(dtype) == np.float32 else lib.EP_DOUBLE
     out = ffi.new("ep_model **")
     name = os.fsencode(path)
     work(lambda run: check(lib.ep_model_load(out, name, precision)))
@@ -187,7 +195,7 @@ def _stored(path: Any) -> str:
         with np.load(path) as file:
             if "config" in file.files:
                 return "float64" if json.loads(file["config"].item()).get("precision") == "double" else "float32"
-            return str(file["W" if "W" in file.files else "Y"].dtype)
+            return "float64" if file["W" if "W" in file.files else "Y"].dtype == np.float64 else "float32"
     except Exception:  # the library says better what is wrong with it
         return "float32"
 
@@ -217,5 +225,7 @@ def load(path: Any, dtype: Any = None) -> Model:
     """
     if not os.path.exists(path):
         raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), os.fspath(path))
+    if not os.path.isfile(path):
+        raise ValueError(f"{os.fspath(path)}: not a regular file")
     kind = _stored(path) if dtype is None else dtype
     return Model(_read(path, kind), kind)

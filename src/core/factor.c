@@ -33,6 +33,10 @@ ep_status ep_mat_eig_sym(const ep_mat *A, double *lambda) {
   const int info =
       LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'U', (int)A->rows, A->data, (int)A->ld, lambda);
   end(threads);
+  EP_CHECK(info >= 0, EP_ERR_NUMERIC,
+           "a matrix of order %td has entries that are not finite: the data are too large; scale "
+           "them, or --precision double",
+           A->rows); /* LAPACKE has looked */
   EP_CHECK(info == 0, EP_ERR_NUMERIC, "symmetric eigenproblem of order %td: dsyevd info %d",
            A->rows, info);
   return EP_OK;

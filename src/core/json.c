@@ -37,8 +37,22 @@ char *ep_json_text(const json_t *value, size_t flags) {
   return NULL;
 }
 
-ep_status ep_json_parse(json_t **out, const char *text, const char *what) {
+/* Once it is read, JSON takes up to 48 times its text: "[]," are three bytes, an empty list is 130. */
+enum { WORST = 48, LEAST = 64 << 10, MOST = 8 << 20 };
+
+ep_status ep_json_check(size_t size, double room, const char *what) {
+  EP_CHECK(size <= LEAST || (double)size * WORST <= room, EP_ERR_INPUT,
+           "%s: its JSON has %zu bytes, which may take more than --memory", what, size);
+  return EP_OK;
+}
+
+ep_status ep_json_parse(json_t **out, const char *text, double room, const char *what) {
   json_error_t error;
+  const size_t size = strlen(text);
+  *out = NULL;
+  EP_CHECK(size <= MOST, EP_ERR_INPUT, "%s: its config has %zu bytes, %d at most", what, size,
+           (int)MOST);
+  EP_TRY(ep_json_check(size, room / 16, what));
   *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
   EP_CHECK(*out || json_error_code(&error) != json_error_out_of_memory, EP_ERR_NOMEM,
            "%s: no memory for its JSON", what);

@@ -4,6 +4,7 @@
 #include "core/real.h"
 
 #include <eigenpair/machine.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -79,28 +80,41 @@ static int find_build(struct dl_phdr_info *object, size_t size, void *user) {
   return ours;
 }
 
-const char *ep_machine_build(void) {
-  static char id[48];
-  if (!id[0]) {
-    char found[48] = "";
-    dl_iterate_phdr(find_build, found);
-    memcpy(id, found[0] ? found : "unknown", found[0] ? sizeof found : 8);
+static char build[48], processor[128]; /* of `know` */
+
+static void know_build(void) {
+  dl_iterate_phdr(find_build, build);
+  if (!build[0]) snprintf(build, sizeof build, "unknown");
+}
+
+static void know_processor(void) {
+  char line[256];
+  struct utsname machine;
+  FILE *in = fopen("/proc/cpuinfo", "r");
+  while (in && !processor[0] && fgets(line, sizeof line, in)) {
+    line[strcspn(line, "\n")] = 0;
+    if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
+      snprintf(processor, sizeof processor, "%s", strchr(line, ':') + 2);
   }
-  return id;
+  if (in) fclose(in);
+  if (!processor[0])
+    snprintf(processor, sizeof processor, "%s", uname(&machine) ? "unknown" : machine.machine);
+}
+
+/* found when first asked for, by one thread of those that ask */
+static void know(void) {
+  know_build();
+  know_processor();
+}
+
+static pthread_once_t known = PTHREAD_ONCE_INIT;
+
+const char *ep_machine_build(void) {
+  (void)pthread_once(&known, know);
+  return build;
 }
 
 const char *ep_machine_processor(void) {
-  static char name[128];
-  char line[256];
-  if (name[0]) return name;
-  FILE *in = fopen("/proc/cpuinfo", "r");
-  while (in && !name[0] && fgets(line, sizeof line, in)) {
-    line[strcspn(line, "\n")] = 0;
-    if (strncmp(line, "model name", 10) == 0 && strchr(line, ':'))
-      snprintf(name, sizeof name, "%s", strchr(line, ':') + 2);
-  }
-  if (in) fclose(in);
-  struct utsname machine;
-  if (!name[0]) snprintf(name, sizeof name, "%s", uname(&machine) ? "unknown" : machine.machine);
-  return name;
+  (void)pthread_once(&known, know);
+  return processor;
 }

@@ -90,19 +90,11 @@ static ep_status number(double *out, const ep_option *o, const char *flag, const
   return EP_OK;
 }
 
-/* Texts are printed again: nothing in them may speak to the terminal. Line breaks separate the texts of a LIST. */
-static bool is_printable(const char *text) {
-  for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-    if ((*p < 32 && *p != '\n' && *p != '\t') || *p == 127 ||
-        (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
-      return false;
-  return true;
-}
-
 static ep_status choice(int *index, const ep_option *o, const char *flag, const char *value) {
   char what[72];
   int found = 0;
-  EP_CHECK(is_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag, value);
+  EP_CHECK(ep_word_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag,
+           value);
   snprintf(what, sizeof what, "--%s", flag);
   EP_TRY(ep_options_name(&found, NULL, what, value, o->names));
   EP_CHECK(o->hi == 1 || !strchr(value, ':'), EP_ERR_ARG, "--%s '%s': '%.*s' takes no parameters",
@@ -134,7 +126,8 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   const size_t used = o->kind == EP_OPT_LIST ? strlen(text) : 0;
   EP_CHECK(used + strlen(value) + 2 <= capacity(o), EP_ERR_ARG, "--%s is too long", flag);
   EP_CHECK(!strchr(value, '\n'), EP_ERR_ARG, "--%s has a line break in it", flag);
-  EP_CHECK(is_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag, value);
+  EP_CHECK(ep_word_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag,
+           value);
   if (o->names && *value) EP_TRY(choice(NULL, o, flag, value));
   snprintf(text + used, capacity(o) - used, "%s%s", used ? "\n" : "", value);
   return EP_OK;
@@ -185,7 +178,7 @@ static ep_status from_json(const ep_option *o, void *config, const json_t *value
     if (o->kind >= EP_OPT_TEXT) { /* a LIST comes back whole, with its line breaks */
       const char *s = json_string_value(value);
       EP_CHECK(strlen(s) + 1 <= capacity(o), EP_ERR_INPUT, "option %s is too long", o->name);
-      EP_CHECK(is_printable(s) && (o->kind == EP_OPT_LIST || !strchr(s, '\n')), EP_ERR_INPUT,
+      EP_CHECK(ep_word_printable(s) && (o->kind == EP_OPT_LIST || !strchr(s, '\n')), EP_ERR_INPUT,
                "option %s has a control character in it", o->name);
       memcpy(field(o, config), s, strlen(s) + 1);
       return EP_OK;

@@ -25,3 +25,11 @@ void ep_word_nearer(const char **best, size_t *least, const char *word, const ch
   const size_t edits = ep_word_edits(word, known);
   if (edits < *least && edits < strlen(word)) *least = edits, *best = known;
 }
+
+bool ep_word_printable(const char *text) {
+  for (const unsigned char *p = (const unsigned char *)text; *p; p++)
+    if ((*p < 32 && *p != '\n' && *p != '\t') || *p == 127 ||
+        (*p == 0xc2 && p[1] >= 0x80 && p[1] < 0xa0))
+      return false;
+  return true;
+}

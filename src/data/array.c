@@ -68,7 +68,7 @@ void ep_array_free(ep_array *a) {
 
 typedef enum { NPY, ZIP, IDX, CIFAR, CSV, UNKNOWN } format;
 
-static bool is_zip(const unsigned char *bytes, size_t size) {
+bool ep_bytes_are_zip(const unsigned char *bytes, size_t size) {
   return size >= 4 && (memcmp(bytes, "PK\3\4", 4) == 0 || memcmp(bytes, "PK\5\6", 4) == 0);
 }
 
@@ -82,7 +82,7 @@ bool ep_bytes_are_text(const unsigned char *bytes, size_t size) {
 /* A CIFAR-10 file may by chance begin as IDX does, but then its length does not fit. */
 static format detect(const unsigned char *bytes, size_t size) {
   if (size >= 6 && memcmp(bytes, "\x93NUMPY", 6) == 0) return NPY;
-  if (is_zip(bytes, size)) return ZIP;
+  if (ep_bytes_are_zip(bytes, size)) return ZIP;
   if (ep_idx_fits(bytes, size)) return IDX;
   const bool text = ep_bytes_are_text(bytes, size);
   if (!text && ep_cifar_fits(bytes, size)) return CIFAR;
@@ -110,8 +110,7 @@ ep_status ep_parse_any(ep_array *a, const unsigned char *bytes, size_t size, con
 
 /* ---- files */
 
-/* path.npz:name -> path.npz and name; unless a file is really called so */
-static const char *split(char *file, size_t room, const char *path) {
+const char *ep_path_split(char *file, size_t room, const char *path) {
   const char *at = NULL, *next = path;
   snprintf(file, room, "%s", path);
   if (access(path, F_OK) == 0) return NULL;
@@ -135,7 +134,7 @@ static bool file_is_zip(const char *path) {
   if (!in) return false; /* ep_file_read tells why */
   const size_t n = fread(start, 1, sizeof start, in);
   fclose(in);
-  return is_zip(start, n);
+  return ep_bytes_are_zip(start, n);
 }
 
 /* An array that points into the bytes takes them over; otherwise they are released. */
@@ -153,7 +152,7 @@ static ep_status read_any(ep_array *a, const char *path, bool labels) {
   char file[1024];
   *a = (ep_array){.owner = NULL};
   EP_CHECK(strlen(path) < sizeof file, EP_ERR_INPUT, "path is too long: %.80s...", path);
-  const char *member = split(file, sizeof file, path);
+  const char *member = ep_path_split(file, sizeof file, path);
   if (member || file_is_zip(file)) return read_member(a, file, member);
   return read_plain(a, path, labels);
 }

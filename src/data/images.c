@@ -1,6 +1,7 @@
 /* A folder of pictures as a data set: its sub-folders, in the order of their names, are labels 0, 1, .. */
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/words.h"
 #include "data/parse.h"
 #include "data/rows.h"
 
@@ -23,7 +24,8 @@ typedef struct {
   ptrdiff_t plain; /* pictures that are in none */
 } listing;
 
-static bool is_picture_name(const char *name) {
+bool ep_picture_name(const char *path) {
+  const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
   const char *end = strrchr(name, '.');
   return name[0] != '.' && end &&
          (strcasecmp(end, ".png") == 0 || strcasecmp(end, ".jpg") == 0 ||
@@ -59,9 +61,9 @@ static bool is_folder(const char *folder, const char *name) {
   return name[0] != '.' && n < (int)sizeof path && stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* a sub-folder that has pictures; one whose name is no UTF-8 goes by its number */
+/* a sub-folder that has pictures; one whose name is no UTF-8, or would speak to the terminal, goes by its number */
 static ep_status add_class(listing *l, const char *name) {
-  json_t *word = json_string(name);
+  json_t *word = ep_word_printable(name) && !strpbrk(name, "\n\t") ? json_string(name) : NULL;
   if (!word) word = json_sprintf("%d", l->labels);
   EP_CHECK(json_array_append_new(l->classes, word) == 0, EP_ERR_NOMEM,
            "%s: no memory for the names of folders", l->folder);
@@ -83,7 +85,7 @@ static ep_status list(listing *l, const char *within, int label, bool deeper) {
       const ptrdiff_t before = l->count;
       st = list(l, name, l->labels, false);
       if (!st && l->count > before) st = add_class(l, name);
-    } else if (is_picture_name(name)) {
+    } else if (ep_picture_name(name)) {
       st = add(l, within, name, label);
       l->plain += !*within;
     }

@@ -3,10 +3,12 @@
 #define _GNU_SOURCE /* memfd_create */
 #include "core/file.h"
 #include "core/mem.h"
+#include "data/npz_place.h"
 #include "data/parse.h"
 
 #include <eigenpair/run.h>
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -27,6 +29,7 @@ enum {
   MEMBER = 256,               /* room for the name of a member, with its .npy */
   START = 4096,               /* bytes that surely hold the header of an array */
   CHUNK = 1 << 24,            /* bytes read between two looks at whether to stop */
+  MOST_TEXT = 1 << 25,        /* bytes of a text, four a letter */
   DATE = 0 << 9 | 1 << 5 | 1, /* 1 January 1980, where the time of zip files begins */
 };
 
@@ -183,6 +186,10 @@ static ep_status read_member(unsigned char **out, size_t *size, const ep_npz *z,
   *out = NULL;
   EP_TRY(member_stat(&s, z, i, name));
   snprintf(full, sizeof full, "%s:%s", z->name, name);
+  EP_CHECK(s.comp_method == ZIP_CM_STORE || (double)s.size <= ep_run_room(), EP_ERR_ARG,
+           "%s: takes %.3g bytes unpacked, more than --memory leaves (%.3g); save it by np.savez, "
+           "not savez_compressed, or make a .npy of it: eigenpair data convert",
+           full, (double)s.size, fmax(0, ep_run_room()));
   EP_TRY(ep_file_room((double)s.size, full));
   errno = 0;
   zip_file_t *in = zip_fopen_index(z->zip, i, 0);
@@ -231,8 +238,12 @@ ep_status ep_npz_get_text(char **text, ep_npz *z, const char *name) {
   size_t size;
   zip_uint64_t i = 0;
   char full[1024 + MEMBER];
+  zip_stat_t s;
   *text = NULL;
   EP_TRY(find(&i, z, name));
+  EP_TRY(member_stat(&s, z, i, name));
+  EP_CHECK(s.size <= MOST_TEXT, EP_ERR_INPUT, "%s:%s: a text of %llu bytes, %d at most", z->name,
+           name, (unsigned long long)s.size, (int)MOST_TEXT);
   EP_TRY(read_member(&bytes, &size, z, i, name));
   snprintf(full, sizeof full, "%s:%s", z->name, name);
   const ep_status st = ep_parse_npy_text(text, bytes, size, full);
@@ -244,7 +255,7 @@ ep_status ep_npz_get_json(json_t **out, ep_npz *z, const char *name) {
   char *text;
   *out = NULL;
   EP_TRY(ep_npz_get_text(&text, z, name));
-  const ep_status st = ep_json_parse(out, text, z->name);
+  const ep_status st = ep_json_parse(out, text, ep_run_room(), z->name);
   ep_npz_text_free(text);
   return st;
 }
@@ -284,23 +295,48 @@ static bool is_numeric(const ep_npz *z, zip_uint64_t i) {
   return n > 0 && ep_npy_is_numeric(start, (size_t)n);
 }
 
-ep_status ep_npz_get_only(ep_array *a, ep_npz *z) {
+/* The only array of numbers, or X, or arr_0. */
+static ep_status find_only(zip_uint64_t *found, ep_npz *z) {
   char names[512];
-  zip_uint64_t found = 0;
   int numeric = 0;
-  *a = (ep_array){.owner = NULL};
   EP_CHECK(z->zip && !z->writing, EP_ERR_ARG, "%s: is not open for reading", z->name);
   const zip_int64_t n = zip_get_num_entries(z->zip, 0);
   for (zip_int64_t i = 0; i < n && numeric < 2; i++)
-    if (is_numeric(z, (zip_uint64_t)i)) numeric++, found = (zip_uint64_t)i;
-  if (numeric == 1) return get(a, z, found, zip_get_name(z->zip, found, 0));
-  if (numeric > 1 && ep_npz_has(z, "X")) return ep_npz_get(a, z, "X");
-  if (numeric > 1 && ep_npz_has(z, "arr_0")) return ep_npz_get(a, z, "arr_0");
+    if (is_numeric(z, (zip_uint64_t)i)) numeric++, *found = (zip_uint64_t)i;
+  if (numeric == 1) return EP_OK;
+  if (numeric > 1 && ep_npz_has(z, "X")) return find(found, z, "X");
+  if (numeric > 1 && ep_npz_has(z, "arr_0")) return find(found, z, "arr_0");
   EP_CHECK(numeric || errno != ENOMEM, EP_ERR_NOMEM, "%s: cannot be read: out of memory", z->name);
   list_names(names, sizeof names, z);
   EP_CHECK(numeric, EP_ERR_INPUT, "%s: holds no array of numbers; it holds: %s", z->name, names);
   return EP_FAIL(EP_ERR_INPUT, "%s: holds several arrays: %s; choose one, such as %s:NAME", z->name,
                  names, z->name);
+}
+
+/* as messages call it */
+static const char *name_of(char name[128], const ep_npz *z, zip_uint64_t i) {
+  return ep_npz_name(name, z, (int)i) ? name : "";
+}
+
+ep_status ep_npz_get_only(ep_array *a, ep_npz *z) {
+  zip_uint64_t i = 0;
+  *a = (ep_array){.owner = NULL};
+  EP_TRY(find_only(&i, z));
+  return get(a, z, i, zip_get_name(z->zip, i, 0));
+}
+
+ep_status ep_npz_place(uint64_t *offset, uint64_t *size, bool *stored, char full[1280], ep_npz *z,
+                       const char *name, int file, uint64_t all) {
+  zip_uint64_t i = 0;
+  zip_stat_t s;
+  char own[128];
+  *stored = false;
+  EP_TRY(name ? find(&i, z, name) : find_only(&i, z));
+  snprintf(full, 1280, "%s:%s", z->name, name_of(own, z, i));
+  EP_TRY(member_stat(&s, z, i, name_of(own, z, i)));
+  *size = s.size;
+  return s.comp_method == ZIP_CM_STORE ? ep_npz_find(offset, stored, file, all, i, s.size, full)
+                                       : EP_OK;
 }
 
 /* ---- writing */

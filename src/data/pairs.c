@@ -44,16 +44,19 @@ ptrdiff_t ep_pairs_most_partners(const ep_pairs *pairs) {
 }
 
 ep_status ep_pair_plan_parse(ep_pair_plan *out, const char *text) {
-  if (strcmp(text, "triplet") == 0) *out = (ep_pair_plan){1, 1, false};
-  else if (strcmp(text, "positives") == 0) *out = (ep_pair_plan){1, 0, false};
-  else if (strcmp(text, "all") == 0) *out = (ep_pair_plan){1, 0, true};
+  static const char labels[] = "labels:";
+  const bool by_label = strncmp(text, labels, strlen(labels)) == 0;
+  if (by_label) text += strlen(labels);
+  if (strcmp(text, "triplet") == 0) *out = (ep_pair_plan){1, 1, false, by_label};
+  else if (strcmp(text, "positives") == 0) *out = (ep_pair_plan){1, 0, false, by_label};
+  else if (strcmp(text, "all") == 0) *out = (ep_pair_plan){1, 0, true, by_label};
   else {
     int p = 0, q = -1, end = 0;
     const bool read = sscanf(text, "%4d+%4d%n", &p, &q, &end) == 2 && !text[end];
     EP_CHECK(read && p >= 1 && p <= 1000 && q >= 0 && q <= 1000, EP_ERR_ARG,
              "--pairs '%s' is not one of: triplet, positives, all, P+Q such as 2+3, or labels:P+Q",
              text);
-    *out = (ep_pair_plan){p, q, false};
+    *out = (ep_pair_plan){p, q, false, by_label};
   }
   return EP_OK;
 }

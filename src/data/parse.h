@@ -20,6 +20,9 @@ ep_status ep_parse_csv(ep_array *a, const unsigned char *bytes, size_t size,
                        const char *name); /* owns */
 /* Text was read as far as `at` of `all` bytes: is it to stop? *looked is where that was asked last. */
 ep_status ep_parse_step(size_t *looked, size_t at, size_t all);
+/* path.npz:name -> path.npz in `file`, and name; NULL: no such name, or a file is really called so */
+const char *ep_path_split(char *file, size_t room, const char *path);
+bool ep_bytes_are_zip(const unsigned char *bytes, size_t size);
 bool ep_bytes_are_text(const unsigned char *bytes, size_t size); /* no control characters */
 /* One number, blanks around it or not. Between begin and end strtod reads a point, whatever the user's locale. */
 bool ep_parse_number(double *out, const char *text, size_t size);
@@ -35,6 +38,7 @@ ep_status ep_parse_cifar(ep_array *images, ep_array *labels, const unsigned char
 /* A PNG or JPEG picture: (H, W, C) bytes, C = 1 (grey) or 3 (RGB); owns. What is damaged is refused. */
 ep_status ep_parse_picture(ep_array *a, const unsigned char *bytes, size_t size, const char *name);
 bool ep_picture_magic(const unsigned char *bytes, size_t size);
+bool ep_picture_name(const char *path); /* .png, .jpg, .jpeg */
 /* out (C, H, W): the largest central box of that shape, resampled. */
 ep_status ep_picture_fit(unsigned char *out, const ep_array *picture, ep_image_shape to);
 /* The pictures of a folder as (n, C, H, W) bytes in the order of their names; its sub-folders are labels, by their names

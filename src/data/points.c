@@ -114,8 +114,6 @@ static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config 
 }
 
 /* --pairs labels:P+Q: every row is a point as it is, its positives are points of its label */
-static const char by_label[] = "labels:";
-
 static ep_status label_rows(ep_points *out, ep_rows **rows, const int *labels,
                             const ep_data_config *data, const ep_pair_config *config,
                             const ep_pair_plan *plan, const ep_run_config *run, ep_shard shard) {
@@ -134,9 +132,7 @@ static ep_status label_rows(ep_points *out, ep_rows **rows, const int *labels,
 
 static ep_status read_plan(ep_pair_plan *plan, const ep_pair_config *config,
                            const char *default_pairs) {
-  const bool labels = strncmp(config->pairs, by_label, strlen(by_label)) == 0;
-  const char *text = config->pairs + (labels ? strlen(by_label) : 0);
-  EP_TRY(ep_pair_plan_parse(plan, config->pairs[0] ? text : default_pairs));
+  EP_TRY(ep_pair_plan_parse(plan, config->pairs[0] ? config->pairs : default_pairs));
   EP_CHECK(config->views == 0 || !config->pairs[0], EP_ERR_ARG,
            "give --pairs or --views, not both: --views R is R - 1 positives a point");
   EP_CHECK(config->views != 1, EP_ERR_ARG, "--views 1 makes no pair: two views at least");
@@ -155,9 +151,9 @@ static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *d
   EP_TRY(X ? ep_rows_open_array(&rows, X, data, run)
            : ep_rows_open(&rows, &labels, data, run, table));
   out->table = json_incref((json_t *)ep_rows_table(rows));
-  const bool labelled = strncmp(config->pairs, by_label, strlen(by_label)) == 0;
-  const ep_status st = labelled ? label_rows(out, &rows, labels, data, config, &plan, run, shard)
-                                : draw_from(out, &rows, data, config, &plan, run, shard);
+  const ep_status st = plan.by_label
+                           ? label_rows(out, &rows, labels, data, config, &plan, run, shard)
+                           : draw_from(out, &rows, data, config, &plan, run, shard);
   ep_rows_free(rows);
   ep_labels_free(labels);
   return st;

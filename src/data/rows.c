@@ -3,6 +3,7 @@
 
 #include "core/mem.h"
 #include "core/threads.h"
+#include "data/npz_place.h"
 #include "data/parse.h"
 #include "data/table.h"
 
@@ -90,29 +91,67 @@ static ep_status new_rows(ep_rows **out, int parts) {
 /* Files below this are read whole: it is faster, and they fit. */
 static const double large = 1e6;
 
-/* A large .npy stays where it is; *stays false: read it another way. */
-static ep_status open_npy(part *p, bool *stays) {
-  enum { HEAD = 70000 };
+/* A large regular file; *file -1: it is none, or whoever reads it tells what is wrong. */
+static ep_status open_large(int *file, size_t *size, const char *path) {
   struct stat info;
-  *stays = false;
-  const int file = open(p->name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  EP_CHECK(file >= 0 || errno != EMFILE, EP_ERR_IO,
-           "%s: too many files are open at once; raise the limit (ulimit -n)", p->name);
-  if (file < 0) return EP_OK; /* whoever reads it tells why */
-  if (fstat(file, &info) || !S_ISREG(info.st_mode) || (double)info.st_size < large)
-    return close(file), EP_OK;
-  unsigned char *head = ep_alloc(HEAD, 1);
-  if (!head) return close(file), EP_FAIL(EP_ERR_NOMEM, "no memory to open %s", p->name);
-  const ssize_t n = pread(file, head, HEAD, 0);
+  *file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  EP_CHECK(*file >= 0 || errno != EMFILE, EP_ERR_IO,
+           "%s: too many files are open at once; raise the limit (ulimit -n)", path);
+  if (*file < 0) return EP_OK;
+  if (fstat(*file, &info) || !S_ISREG(info.st_mode) || (double)info.st_size < large) {
+    close(*file);
+    *file = -1;
+    return EP_OK;
+  }
+  *size = (size_t)info.st_size;
+  return EP_OK;
+}
+
+/* The header of a .npy that begins at `at` and has `all` bytes; *stays: its values can be read in their place. */
+static ep_status read_head(part *p, bool *stays, int file, uint64_t at, size_t all,
+                           const char *name) {
+  enum { HEAD = 70000 };
   size_t offset = 0;
   ep_status st = EP_OK;
-  if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0) {
-    st = ep_parse_npy_header(&p->array, &offset, stays, head, (size_t)n, (size_t)info.st_size,
-                             p->name);
-    if (st) *stays = false;
-  }
+  unsigned char *head = ep_alloc(HEAD, 1);
+  EP_CHECK(head, EP_ERR_NOMEM, "no memory to open %s", name);
+  const ssize_t n = pread(file, head, all < HEAD ? all : HEAD, (off_t)at);
+  if (n >= 6 && memcmp(head, "\x93NUMPY", 6) == 0)
+    st = ep_parse_npy_header(&p->array, &offset, stays, head, (size_t)n, all, name);
+  if (st) *stays = false;
   ep_release(head);
-  p->offset = (off_t)offset;
+  p->offset = (off_t)(at + offset);
+  return st;
+}
+
+/* the same of an archive's array, if it is stored there as it is */
+static ep_status read_archive(part *p, bool *stays, int file, size_t all, const char *path,
+                              const char *member) {
+  char name[1280];
+  uint64_t at, size;
+  ep_npz *z;
+  bool stored;
+  EP_TRY(ep_npz_open(&z, path));
+  ep_status st = ep_npz_place(&at, &size, &stored, name, z, member, file, all);
+  ep_npz_close(z);
+  if (!st && stored) st = read_head(p, stays, file, at, (size_t)size, name);
+  return st;
+}
+
+/* A large .npy stays where it is, alone or in an archive; *stays false: read it another way. */
+static ep_status open_npy(part *p, bool *stays) {
+  char path[sizeof p->name];
+  unsigned char start[4];
+  int file;
+  size_t size;
+  const char *member = ep_path_split(path, sizeof path, p->name);
+  *stays = false;
+  EP_TRY(open_large(&file, &size, path));
+  if (file < 0) return EP_OK;
+  const ssize_t n = pread(file, start, sizeof start, 0);
+  const bool zip = n > 0 && ep_bytes_are_zip(start, (size_t)n);
+  const ep_status st = zip || member ? read_archive(p, stays, file, size, path, member)
+                                     : read_head(p, stays, file, 0, size, path);
   if (*stays) p->file = file;
   else close(file);
   return st;

@@ -172,6 +172,7 @@ const ep_map_kind ep_map_nngp = {.name = "nngp",
                                  .describe = describe,
                                  .free = release};
 const ep_map_kind ep_map_kappa = {.name = "kappa",
+                                  .kappa = true,
                                   .similarity = true,
                                   .apply = apply,
                                   .write = write,

@@ -39,9 +39,9 @@ static const char *first_given(const char *const list[], const char *const given
 
 /* --pairs that have negatives: triplet, all, P+Q with Q > 0 */
 static bool draws_negatives(const ep_pair_config *p) {
-  const char *plus = strchr(p->pairs, '+');
-  return strcmp(p->pairs, "triplet") == 0 || strcmp(p->pairs, "all") == 0 ||
-         (plus && plus[1] != '0');
+  ep_pair_plan plan;
+  return p->pairs[0] && ep_pair_plan_parse(&plan, p->pairs) == EP_OK &&
+         (plan.negatives > 0 || plan.all_others);
 }
 
 /* What --features auto stands for besides features, where it is left open: docs/representations.md */

@@ -92,7 +92,7 @@ static json_t *names_of_terms(const ep_model *m) {
 
 /* config with what the settings do not say: version, terms, points on the sphere or not, how outputs are scaled */
 static ep_status add_facts(json_t *config, const ep_model *m) {
-  const bool kappa = m->term[0].map->kind == &ep_map_kappa;
+  const bool kappa = m->term[0].map->kind->kappa;
   EP_CHECK(json_object_set_new(config, "version", json_string(ep_version())) == 0 &&
                json_object_set_new(config, "terms", names_of_terms(m)) == 0 &&
                json_object_set_new(config, "unit", json_boolean(m->unit)) == 0 &&
@@ -302,6 +302,10 @@ static ep_status embed(const ep_mat *E, const ep_model *m, const ep_mat *X) {
   EP_CHECK(X->cols == ep_model_inputs(m), EP_ERR_SHAPE,
            "the model takes points of dimension %td, the data have %td", ep_model_inputs(m),
            X->cols);
+  EP_CHECK(E->prec == X->prec, EP_ERR_ARG, "points and embedding are of two precisions");
+  EP_CHECK(E->rows == X->rows && E->cols == ep_model_outputs(m), EP_ERR_SHAPE,
+           "%td points and %td outputs do not fit a matrix of %td x %td", X->rows,
+           ep_model_outputs(m), E->rows, E->cols);
   for (int k = 0; !st && k < m->terms; k++) {
     term[k] = m->term[k];
     if (!term[k].map->kind->prepare) continue;

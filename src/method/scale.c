@@ -87,7 +87,7 @@ static ep_status measure_rates(ep_scale_rates *out, const ep_map *map, ep_precis
 
 static ep_status fill(ep_points *p, ptrdiff_t inputs, ep_image_shape shape, ep_precision prec) {
   enum { ROWS = 64 };
-  const ep_pair_plan plan = {1, 0, false};
+  const ep_pair_plan plan = {1, 0, false, false};
   *p = (ep_points){.shape = shape};
   EP_TRY(ep_mat_new(&p->X, prec, 2 * ROWS, inputs));
   ep_random_fill_normal(&p->X, 2, EP_STREAM_DATA, 0);

@@ -46,6 +46,8 @@ static ep_status write_node(ep_npz *file, const ep_sums_node *n, int i) {
   char name[32];
   for (int k = 0; k < (ep_sum_is_whitened(&n->sum) ? 3 : 1); k++) {
     array_name(name, parts[k].name, i);
+    EP_CHECK(isfinite(ep_mat_max(parts[k].A)), EP_ERR_NUMERIC,
+             "the sums are not finite: the data are too large; scale them, or --precision double");
     EP_TRY(ep_npz_add_matrix(file, name, parts[k].A, false));
   }
   return EP_OK;

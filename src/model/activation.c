@@ -13,28 +13,34 @@ typedef void two_loop(void *value, void *slope, const void *in, ptrdiff_t n, dou
 struct ep_activation_kind {
   const char *name;
   double def, lo, hi; /* of the parameter; lo = hi: there is none */
-  double (*lipschitz)(double p), (*smoothness)(double p);
+  double (*lipschitz)(double p), (*smoothness)(double p), (*degree)(double p), (*jump)(double p);
+  bool mirrored;
   loop *const *value[2], *const *slope[2], *const *curve[2]; /* by precision and level */
   two_loop *const *both[2];
 };
 
-#define X(name, def, lo, hi, L, B, value, slope, curve)             \
-  static double lipschitz_##name(double p) { return (void)p, (L); } \
-  static double smoothness_##name(double p) { return (void)p, (B); }
+#define X(name, DEGREE, JUMP, MIRRORED, def, lo, hi, L, B, value, slope, curve) \
+  static double lipschitz_##name(double p) { return (void)p, (L); }             \
+  static double smoothness_##name(double p) { return (void)p, (B); }            \
+  static double degree_##name(double p) { return (void)p, (DEGREE); }           \
+  static double jump_##name(double p) { return (void)p, (JUMP); }
 EP_ACTIVATIONS(X, X)
 #undef X
 
 static const ep_activation_kind kinds[] = {
-#define X(name, def, lo, hi, L, B, value, slope, curve)      \
-  {#name,                                                    \
-   def,                                                      \
-   lo,                                                       \
-   hi,                                                       \
-   lipschitz_##name,                                         \
-   smoothness_##name,                                        \
-   {ep_act_value_##name##_s_of, ep_act_value_##name##_d_of}, \
-   {ep_act_slope_##name##_s_of, ep_act_slope_##name##_d_of}, \
-   {ep_act_curve_##name##_s_of, ep_act_curve_##name##_d_of}, \
+#define X(name, DEGREE, JUMP, MIRRORED, def, lo, hi, L, B, value, slope, curve) \
+  {#name,                                                                       \
+   def,                                                                         \
+   lo,                                                                          \
+   hi,                                                                          \
+   lipschitz_##name,                                                            \
+   smoothness_##name,                                                           \
+   degree_##name,                                                               \
+   jump_##name,                                                                 \
+   MIRRORED,                                                                    \
+   {ep_act_value_##name##_s_of, ep_act_value_##name##_d_of},                    \
+   {ep_act_slope_##name##_s_of, ep_act_slope_##name##_d_of},                    \
+   {ep_act_curve_##name##_s_of, ep_act_curve_##name##_d_of},                    \
    {ep_act_both_##name##_s_of, ep_act_both_##name##_d_of}},
     EP_ACTIVATIONS(X, X)
 #undef X
@@ -83,6 +89,13 @@ bool ep_activation_equal(const ep_activation *a, const ep_activation *b) {
 double ep_activation_lipschitz(const ep_activation *phi) {
   return phi->kind->lipschitz(phi->parameter);
 }
+double ep_activation_degree(const ep_activation *phi) { return phi->kind->degree(phi->parameter); }
+double ep_activation_jump(const ep_activation *phi) { return phi->kind->jump(phi->parameter); }
+bool ep_activation_mirrored(const ep_activation *phi) { return phi->kind->mirrored; }
+bool ep_activation_is_linear(const ep_activation *phi) {
+  return phi->kind->mirrored && ep_activation_jump(phi) == 0;
+}
+
 double ep_activation_smoothness(const ep_activation *phi) {
   return phi->kind->smoothness(phi->parameter);
 }

@@ -67,10 +67,10 @@ static inline __attribute__((always_inline)) void by_chunks(real *value, real *s
   void R(function)(void *value, void *slope, const void *in, ptrdiff_t n, double p) { \
     by_chunks(value, slope, in, n, (real)p, function##_chunk);                        \
   }
-#define ROW(LOOP, name, def, lo, hi, L, B, value, slope, curve) \
-  ONE(LOOP, ep_act_value_##name, value)                         \
-  ONE(LOOP, ep_act_slope_##name, slope)                         \
-  ONE(LOOP, ep_act_curve_##name, curve)                         \
+#define ROW(LOOP, name, DEGREE, JUMP, MIRRORED, def, lo, hi, L, B, value, slope, curve) \
+  ONE(LOOP, ep_act_value_##name, value)                                                 \
+  ONE(LOOP, ep_act_slope_##name, slope)                                                 \
+  ONE(LOOP, ep_act_curve_##name, curve)                                                 \
   BOTH(LOOP, ep_act_both_##name, value, slope)
 #define X(...) ROW(VECTOR, __VA_ARGS__)
 #define W(...) ROW(WAVE, __VA_ARGS__)

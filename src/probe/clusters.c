@@ -13,7 +13,7 @@
 enum { MOST_ROUNDS = 100 };
 
 typedef struct {
-  ep_rows rows;
+  ep_tall rows;
   bool unit;
   ep_mat M, sums;       /* (k, Z) centres; sums of the points of a class */
   double *half;         /* |m_c|^2 / 2 */
@@ -24,11 +24,11 @@ typedef struct {
 
 static ep_status new_kmeans(kmeans *k, ep_work *work, const ep_mat *E, ptrdiff_t clusters,
                             bool unit) {
-  *k = (kmeans){.rows = ep_rows_all(E), .unit = unit};
+  *k = (kmeans){.rows = ep_tall_all(E), .unit = unit};
   EP_TRY(ep_work_mat(work, &k->M, EP_DOUBLE, clusters, E->cols));
   EP_TRY(ep_work_mat(work, &k->sums, EP_DOUBLE, clusters, E->cols));
-  EP_TRY(ep_work_mat(work, &k->block, EP_DOUBLE, EP_ROWS_BLOCK, E->cols));
-  EP_TRY(ep_work_mat(work, &k->scores, EP_DOUBLE, EP_ROWS_BLOCK, clusters));
+  EP_TRY(ep_work_mat(work, &k->block, EP_DOUBLE, EP_TALL_BLOCK, E->cols));
+  EP_TRY(ep_work_mat(work, &k->scores, EP_DOUBLE, EP_TALL_BLOCK, clusters));
   EP_TRY(ep_work_get(work, &k->half, clusters, sizeof *k->half));
   EP_TRY(ep_work_get(work, &k->nearest, E->rows, sizeof *k->nearest));
   return ep_work_get(work, &k->size, clusters, sizeof *k->size);
@@ -36,21 +36,21 @@ static ep_status new_kmeans(kmeans *k, ep_work *work, const ep_mat *E, ptrdiff_t
 
 static ep_mat take(const kmeans *k, ptrdiff_t first) {
   const ptrdiff_t left = k->rows.count - first;
-  const ep_mat x = ep_mat_rows(&k->block, 0, left < EP_ROWS_BLOCK ? left : EP_ROWS_BLOCK);
-  (k->unit ? ep_unit_rows : ep_rows_get)(&x, &k->rows, first);
+  const ep_mat x = ep_mat_rows(&k->block, 0, left < EP_TALL_BLOCK ? left : EP_TALL_BLOCK);
+  (k->unit ? ep_unit_rows : ep_tall_get)(&x, &k->rows, first);
   return x;
 }
 
 static void set_centre(kmeans *k, ptrdiff_t c, ptrdiff_t row) {
   const ep_mat m = ep_mat_rows(&k->M, c, 1);
-  (k->unit ? ep_unit_rows : ep_rows_get)(&m, &k->rows, row);
+  (k->unit ? ep_unit_rows : ep_tall_get)(&m, &k->rows, row);
 }
 
 /* ---- starts: the next one is drawn with probability |x - nearest centre|^2 */
 
 static void come_nearer(kmeans *k, ptrdiff_t c) {
   const double *m = ep_d(&k->M, c, 0);
-  for (ptrdiff_t i = 0; i < k->rows.count; i += EP_ROWS_BLOCK) {
+  for (ptrdiff_t i = 0; i < k->rows.count; i += EP_TALL_BLOCK) {
     const ep_mat x = take(k, i);
     for (ptrdiff_t r = 0; r < x.rows; r++) {
       double d2 = 0;
@@ -97,7 +97,7 @@ static ptrdiff_t assign(int *class, kmeans *k) {
   memset(k->size, 0, (size_t)clusters * sizeof *k->size);
   for (ptrdiff_t c = 0; c < clusters; c++)
     k->half[c] = ep_dot(ep_d(&k->M, c, 0), ep_d(&k->M, c, 0), d) / 2;
-  for (ptrdiff_t i = 0; i < k->rows.count; i += EP_ROWS_BLOCK) {
+  for (ptrdiff_t i = 0; i < k->rows.count; i += EP_TALL_BLOCK) {
     const ep_mat x = take(k, i), S = ep_mat_rows(&k->scores, 0, x.rows);
     ep_mat_mul(&S, 1, &x, EP_N, &k->M, EP_T, 0);
     for (ptrdiff_t r = 0; r < x.rows; r++) {

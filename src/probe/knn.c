@@ -18,7 +18,7 @@ static int elect(double *votes, const double *cosine, const ptrdiff_t *who, ptrd
 }
 
 /* these of the rows */
-static ep_status take(ep_rows *rows, ep_work *work, ep_share mine) {
+static ep_status take(ep_tall *rows, ep_work *work, ep_share mine) {
   ptrdiff_t *index;
   EP_TRY(ep_work_get(work, &index, mine.count, sizeof *index));
   for (ptrdiff_t i = 0; i < mine.count; i++)
@@ -27,13 +27,13 @@ static ep_status take(ep_rows *rows, ep_work *work, ep_share mine) {
   return EP_OK;
 }
 
-static ep_status classify(int *found, ep_work *work, const ep_probe_task *t, const ep_rows *points,
+static ep_status classify(int *found, ep_work *work, const ep_probe_task *t, const ep_tall *points,
                           const ptrdiff_t *own) {
   const ptrdiff_t others = t->train.rows.count - (own ? 1 : 0);
   const ep_share mine = ep_comm_share(points->count);
   ep_nearest n = {.k = t->config->neighbours < others ? t->config->neighbours : others,
                   .own = own ? own + mine.first : NULL};
-  ep_rows part = *points;
+  ep_tall part = *points;
   double *votes;
   EP_TRY(ep_work_get(work, &votes, t->classes, sizeof *votes));
   EP_TRY(take(&part, work, mine));

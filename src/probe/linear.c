@@ -7,10 +7,10 @@
 #include <stdint.h>
 #include <string.h>
 
-void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first) {
+void ep_linear_rows(const ep_mat *block, const ep_tall *rows, ptrdiff_t first) {
   const ptrdiff_t d = rows->X->cols;
   const ep_mat points = ep_mat_cols(block, 0, d);
-  ep_rows_get(&points, rows, first);
+  ep_tall_get(&points, rows, first);
   for (ptrdiff_t i = 0; i < block->rows; i++) *ep_d(block, i, d) = 1;
 }
 
@@ -24,14 +24,14 @@ static void argmax(int *found, const ep_mat *S) {
   }
 }
 
-static ep_status classify(int *found, ep_work *work, const ep_rows *rows, const ep_mat *W) {
+static ep_status classify(int *found, ep_work *work, const ep_tall *rows, const ep_mat *W) {
   ep_mat block, scores;
-  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, W->cols));
-  EP_TRY(ep_work_mat(work, &scores, EP_DOUBLE, W->rows, EP_ROWS_BLOCK));
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_TALL_BLOCK, W->cols));
+  EP_TRY(ep_work_mat(work, &scores, EP_DOUBLE, W->rows, EP_TALL_BLOCK));
   const ep_share mine = ep_comm_share(rows->count);
   const ptrdiff_t end = mine.first + mine.count;
-  for (ptrdiff_t i = mine.first; i < end; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = end - i < EP_ROWS_BLOCK ? end - i : EP_ROWS_BLOCK;
+  for (ptrdiff_t i = mine.first; i < end; i += EP_TALL_BLOCK) {
+    const ptrdiff_t m = end - i < EP_TALL_BLOCK ? end - i : EP_TALL_BLOCK;
     const ep_mat Z = ep_mat_rows(&block, 0, m), S = ep_mat_cols(&scores, 0, m);
     ep_linear_rows(&Z, rows, i);
     ep_mat_mul(&S, 1, W, EP_N, &Z, EP_T, 0);
@@ -46,7 +46,7 @@ ep_status ep_found_gather(int *found, ptrdiff_t count) {
   return ep_comm_gather(&all);
 }
 
-ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W) {
+ep_status ep_linear_classify(int *found, const ep_tall *rows, const ep_mat *W) {
   ep_work work = {0};
   const ep_status st = classify(found, &work, rows, W);
   ep_work_free(&work);
@@ -58,8 +58,8 @@ ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W) {
 ep_status ep_logistic_new(ep_logistic *out, ep_work *work, const ep_part *part, ptrdiff_t classes,
                           double ridge, double memory) {
   enum { MOST = 16 };
-  const ptrdiff_t d = part->rows.X->cols + 1, blocks = 1 + (part->rows.count - 1) / EP_ROWS_BLOCK;
-  const double bytes = 8. * (double)(EP_ROWS_BLOCK * (d + classes + 2) + classes * d);
+  const ptrdiff_t d = part->rows.X->cols + 1, blocks = 1 + (part->rows.count - 1) / EP_TALL_BLOCK;
+  const double bytes = 8. * (double)(EP_TALL_BLOCK * (d + classes + 2) + classes * d);
   ptrdiff_t groups = blocks < MOST ? blocks : MOST;
   while (groups > 1 && (double)groups * bytes > memory) groups--;
   *out = (ep_logistic){.part = part, .ridge = ridge, .groups = groups, .classes = classes};
@@ -68,8 +68,8 @@ ep_status ep_logistic_new(ep_logistic *out, ep_work *work, const ep_part *part, 
   EP_TRY(ep_work_get(work, &out->gradient, groups, sizeof *out->gradient));
   EP_TRY(ep_work_get(work, &out->loss, groups, sizeof *out->loss));
   for (ptrdiff_t g = 0; g < groups; g++) {
-    EP_TRY(ep_work_mat(work, &out->block[g], EP_DOUBLE, EP_ROWS_BLOCK, d));
-    EP_TRY(ep_work_mat(work, &out->scores[g], EP_DOUBLE, classes + 2, EP_ROWS_BLOCK));
+    EP_TRY(ep_work_mat(work, &out->block[g], EP_DOUBLE, EP_TALL_BLOCK, d));
+    EP_TRY(ep_work_mat(work, &out->scores[g], EP_DOUBLE, classes + 2, EP_TALL_BLOCK));
     EP_TRY(ep_work_mat(work, &out->gradient[g], EP_DOUBLE, classes, d));
   }
   return EP_OK;
@@ -105,13 +105,13 @@ static double softmax(const ep_mat *S, double *restrict top, double *restrict su
 
 /* the blocks of one group: S = W Z', loss and P = dL/dS, dW += P Z */
 static void group_loss(const ep_logistic *l, const ep_mat *W, ptrdiff_t g) {
-  const ep_rows *rows = &l->part->rows;
-  const ptrdiff_t blocks = 1 + (rows->count - 1) / EP_ROWS_BLOCK;
+  const ep_tall *rows = &l->part->rows;
+  const ptrdiff_t blocks = 1 + (rows->count - 1) / EP_TALL_BLOCK;
   ep_mat_fill(&l->gradient[g], 0);
   l->loss[g] = 0;
   for (ptrdiff_t b = blocks * g / l->groups; b < blocks * (g + 1) / l->groups; b++) {
-    const ptrdiff_t i = b * EP_ROWS_BLOCK;
-    const ptrdiff_t m = rows->count - i < EP_ROWS_BLOCK ? rows->count - i : EP_ROWS_BLOCK;
+    const ptrdiff_t i = b * EP_TALL_BLOCK;
+    const ptrdiff_t m = rows->count - i < EP_TALL_BLOCK ? rows->count - i : EP_TALL_BLOCK;
     const ep_mat Z = ep_mat_rows(&l->block[g], 0, m), all = ep_mat_rows(&l->scores[g], 0, W->rows);
     const ep_mat S = ep_mat_cols(&all, 0, m);
     ep_linear_rows(&Z, rows, i);

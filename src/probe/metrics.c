@@ -10,13 +10,13 @@ const ep_option ep_metrics_options[] = {EP_METRICS_OPTIONS(EP_OPT_ROW, ep_metric
 
 /* ---- alignment */
 
-static ep_status alignment(double *out, ep_work *work, const ep_rows *a, const ep_rows *b) {
+static ep_status alignment(double *out, ep_work *work, const ep_tall *a, const ep_tall *b) {
   ep_mat u, v;
   double sum = 0;
-  EP_TRY(ep_work_mat(work, &u, EP_DOUBLE, EP_ROWS_BLOCK, a->X->cols));
-  EP_TRY(ep_work_mat(work, &v, EP_DOUBLE, EP_ROWS_BLOCK, a->X->cols));
-  for (ptrdiff_t i = 0; i < a->count; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = a->count - i < EP_ROWS_BLOCK ? a->count - i : EP_ROWS_BLOCK;
+  EP_TRY(ep_work_mat(work, &u, EP_DOUBLE, EP_TALL_BLOCK, a->X->cols));
+  EP_TRY(ep_work_mat(work, &v, EP_DOUBLE, EP_TALL_BLOCK, a->X->cols));
+  for (ptrdiff_t i = 0; i < a->count; i += EP_TALL_BLOCK) {
+    const ptrdiff_t m = a->count - i < EP_TALL_BLOCK ? a->count - i : EP_TALL_BLOCK;
     const ep_mat x = ep_mat_rows(&u, 0, m), y = ep_mat_rows(&v, 0, m);
     ep_unit_rows(&x, a, i);
     ep_unit_rows(&y, b, i);
@@ -56,11 +56,11 @@ static void add_tile(void *user, const ep_mat *S, ptrdiff_t row, ptrdiff_t col) 
   }
 }
 
-static ep_status lengths(double *length2, ep_work *work, const ep_rows *rows) {
+static ep_status lengths(double *length2, ep_work *work, const ep_tall *rows) {
   ep_mat x;
   EP_TRY(ep_work_mat(work, &x, EP_DOUBLE, 1, rows->X->cols));
   for (ptrdiff_t i = 0; i < rows->count; i++) {
-    ep_rows_get(&x, rows, i);
+    ep_tall_get(&x, rows, i);
     length2[i] = ep_mat_norm2(&x) > 0;
   }
   return EP_OK;
@@ -81,10 +81,10 @@ static void finish_uniformity(ep_metrics *out, const double *sum, ptrdiff_t m, p
       m < n ? sqrt(4 / (double)m * square * (1 - (double)m / (double)n)) / mean : 0;
 }
 
-static ep_status uniformity(ep_metrics *out, ep_work *work, const ep_rows *E, ptrdiff_t most,
+static ep_status uniformity(ep_metrics *out, ep_work *work, const ep_tall *E, ptrdiff_t most,
                             uint64_t seed) {
   const ptrdiff_t n = E->count, m = n < most ? n : most;
-  ep_rows rows = *E;
+  ep_tall rows = *E;
   kernel_sums k;
   rows.count = m;
   if (m < n) {
@@ -120,15 +120,15 @@ static double correlation(const ep_mat *cov, const double *sd, ptrdiff_t alive) 
 }
 
 /* *tightness = sqrt(sum_j sd_j^2 / mean |x|^2) */
-static ep_status spread(ep_metrics *out, double *tightness, ep_work *work, const ep_rows *E) {
+static ep_status spread(ep_metrics *out, double *tightness, ep_work *work, const ep_tall *E) {
   const ptrdiff_t d = E->X->cols;
   double *mean, *sd, variance = 0, square = 0;
   ep_mat cov;
   EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
   EP_TRY(ep_work_get(work, &sd, d, sizeof *sd));
   EP_TRY(ep_work_mat(work, &cov, EP_DOUBLE, d, d));
-  EP_TRY(ep_rows_moments(mean, sd, E));
-  EP_TRY(ep_rows_ranks(&out->rankme, &out->effective_rank, &cov, E, mean, sd));
+  EP_TRY(ep_tall_moments(mean, sd, E));
+  EP_TRY(ep_tall_ranks(&out->rankme, &out->effective_rank, &cov, E, mean, sd));
   for (ptrdiff_t j = 0; j < d; j++) {
     out->dead += sd[j] == 0;
     variance += sd[j] * sd[j];
@@ -161,15 +161,15 @@ static void conclude(ep_metrics *m, double tightness) {
              flat ? "collapsed in dimension" : "not collapsed", m->effective_rank, most);
 }
 
-static ep_status check_values(ep_work *work, const ep_rows *E) {
+static ep_status check_values(ep_work *work, const ep_tall *E) {
   ep_mat block;
-  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, E->X->cols));
-  EP_CHECK(ep_rows_max(E, &block) < 1e100, EP_ERR_INPUT,
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_TALL_BLOCK, E->X->cols));
+  EP_CHECK(ep_tall_max(E, &block) < 1e100, EP_ERR_INPUT,
            "an embedding has values that are not finite or above 1e100");
   return ep_reader_check(E->reader);
 }
 
-static ep_status metrics(ep_metrics *out, ep_work *work, const ep_rows *E, const ep_rows *positives,
+static ep_status metrics(ep_metrics *out, ep_work *work, const ep_tall *E, const ep_tall *positives,
                          const ep_metrics_config *config, const ep_run_config *run) {
   double tightness;
   EP_TRY(check_values(work, E));
@@ -181,8 +181,8 @@ static ep_status metrics(ep_metrics *out, ep_work *work, const ep_rows *E, const
   return EP_OK;
 }
 
-static ep_rows rows_of(const ep_labelled *l) {
-  ep_rows rows = ep_rows_all(l->X);
+static ep_tall rows_of(const ep_labelled *l) {
+  ep_tall rows = ep_tall_all(l->X);
   rows.reader = l->reader;
   return rows;
 }
@@ -196,7 +196,7 @@ ep_status ep_metrics_read(ep_metrics *out, const ep_labelled *labelled, const ep
   EP_CHECK(!positives || (positives->rows == E->rows && positives->cols == E->cols), EP_ERR_SHAPE,
            "the embedding is %td x %td, its positives are %td x %td", E->rows, E->cols,
            positives->rows, positives->cols);
-  const ep_rows rows = rows_of(labelled), others = positive ? rows_of(positive) : rows;
+  const ep_tall rows = rows_of(labelled), others = positive ? rows_of(positive) : rows;
   ep_work work = {0};
   ep_status st = metrics(out, &work, &rows, positive ? &others : NULL, config, run);
   ep_work_free(&work);

@@ -50,7 +50,7 @@ static void collect(void *user, const ep_mat *S, ptrdiff_t row, ptrdiff_t col) {
   }
 }
 
-ep_status ep_nearest_find(ep_nearest *n, ep_work *work, const ep_rows *A, const ep_rows *B,
+ep_status ep_nearest_find(ep_nearest *n, ep_work *work, const ep_tall *A, const ep_tall *B,
                           ep_metric metric, const char *what) {
   EP_TRY(ep_work_get(work, &n->closeness, A->count * n->k, sizeof *n->closeness));
   EP_TRY(ep_work_get(work, &n->who, A->count * n->k, sizeof *n->who));
@@ -78,16 +78,16 @@ static double distance_of(const double *a, const double *b, ptrdiff_t d, ep_metr
 
 /* of row i of A: the k best of its candidates by distance, then by index */
 static void order(ptrdiff_t *who, double *distance, double *scratch, ptrdiff_t k,
-                  const ep_nearest *n, ptrdiff_t i, const ep_rows *A, const ep_rows *B,
+                  const ep_nearest *n, ptrdiff_t i, const ep_tall *A, const ep_tall *B,
                   ep_metric metric) {
   const ptrdiff_t d = B->X->cols;
   double *best = scratch + 2 * d;
   const ep_mat a = ep_mat_view(EP_DOUBLE, 1, d, scratch),
                b = ep_mat_view(EP_DOUBLE, 1, d, scratch + d);
-  ep_rows_get(&a, A, i);
+  ep_tall_get(&a, A, i);
   for (ptrdiff_t c = 0; c < n->k; c++) {
     const ptrdiff_t j = n->who[i * n->k + c];
-    ep_rows_get(&b, B, j);
+    ep_tall_get(&b, B, j);
     const double x = distance_of(scratch, scratch + d, d, metric);
     ptrdiff_t at = c < k ? c : k;
     for (; at > 0 && (best[at - 1] > x || (best[at - 1] == x && who[at - 1] > j)); at--)
@@ -100,7 +100,7 @@ static void order(ptrdiff_t *who, double *distance, double *scratch, ptrdiff_t k
 /* ---- all of it */
 
 typedef struct {
-  ep_rows A, B;        /* as they are */
+  ep_tall A, B;        /* as they are */
   const double *shift; /* euclidean: the mean of B, so that lengths are as small as they can be */
   const double *scale;
   const ptrdiff_t *own; /* 0, 1, .. or NULL */
@@ -114,7 +114,7 @@ static ep_status centre(search *s, ep_work *work) {
   if (s->metric == EP_COSINE) return EP_OK;
   EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
   EP_TRY(ep_work_get(work, &scale, d, sizeof *scale));
-  EP_TRY(ep_rows_moments(mean, scale, &s->B));
+  EP_TRY(ep_tall_moments(mean, scale, &s->B));
   for (ptrdiff_t j = 0; j < d; j++) scale[j] = 1;
   s->shift = mean, s->scale = scale;
   return EP_OK;
@@ -124,8 +124,8 @@ static ep_status centre(search *s, ep_work *work) {
 static ep_status block(ptrdiff_t *who, double *distance, ep_work *work, const search *s,
                        ptrdiff_t first, ptrdiff_t count) {
   const ep_mat part = ep_mat_rows(s->A.X, first, count);
-  const ep_rows plain = ep_rows_all(&part);
-  ep_rows a = plain, b = s->B;
+  const ep_tall plain = ep_tall_all(&part);
+  ep_tall a = plain, b = s->B;
   ep_nearest n = {.k = s->candidates, .own = s->own ? s->own + first : NULL};
   ep_mat scratch;
   a.shift = b.shift = s->shift, a.scale = b.scale = s->scale;
@@ -179,7 +179,7 @@ ep_status ep_neighbours(ep_run *run, ptrdiff_t *who, double *distance, const ep_
            others, queries ? "" : " other");
   EP_CHECK(ep_mat_max(points) < 1e100 && (!queries || ep_mat_max(queries) < 1e100), EP_ERR_INPUT,
            "points have values that are not finite or above 1e100");
-  search s = {.A = ep_rows_all(queries ? queries : points), .B = ep_rows_all(points), .k = k};
+  search s = {.A = ep_tall_all(queries ? queries : points), .B = ep_tall_all(points), .k = k};
   s.candidates = k + MORE < others ? k + MORE : others;
   s.metric = metric;
   const ep_run_scope scope = ep_run_enter(run);

@@ -40,7 +40,7 @@ static int by_value(const void *a, const void *b) {
 }
 
 /* label = the distinct labels of the training points, ascending */
-static ep_status find_classes(ep_probe_result *out, const int *labels, const ep_rows *train) {
+static ep_status find_classes(ep_probe_result *out, const int *labels, const ep_tall *train) {
   const ptrdiff_t n = train->count;
   out->label = ep_alloc(n, sizeof *out->label);
   EP_CHECK(out->label, EP_ERR_NOMEM, "no memory for %td labels", n);
@@ -94,8 +94,8 @@ static ep_status hold_out(ep_probe_task *t, ep_work *work, const ep_labelled *al
   test = test < 1 ? 1 : test > n - 2 ? n - 2 : test;
   EP_TRY(ep_work_get(work, &order, n, sizeof *order));
   ep_split(order, n, test, (uint64_t)t->run->seed, 0);
-  t->test.rows = (ep_rows){.X = X, .count = test, .index = order};
-  t->train.rows = (ep_rows){.X = X, .count = n - test, .index = order + test};
+  t->test.rows = (ep_tall){.X = X, .count = test, .index = order};
+  t->train.rows = (ep_tall){.X = X, .count = n - test, .index = order + test};
   t->train.rows.reader = t->test.rows.reader = all->reader;
   return EP_OK;
 }
@@ -105,7 +105,7 @@ static ep_status standardise(ep_probe_task *t, ep_work *work) {
   double *mean, *scale;
   EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
   EP_TRY(ep_work_get(work, &scale, d, sizeof *scale));
-  EP_TRY(ep_rows_moments(mean, scale, &t->train.rows));
+  EP_TRY(ep_tall_moments(mean, scale, &t->train.rows));
   for (ptrdiff_t j = 0; j < d; j++) scale[j] = scale[j] > 0 ? 1 / scale[j] : 0;
   t->train.rows.shift = t->test.rows.shift = mean;
   t->train.rows.scale = t->test.rows.scale = scale;
@@ -188,8 +188,8 @@ static ep_status run_probe(ep_probe_result *out, ep_work *work, const row *probe
   out->held_out = !test;
   if (!test) EP_TRY(hold_out(&t, work, train));
   else {
-    t.train.rows = ep_rows_all(train->X), t.train.rows.reader = train->reader;
-    t.test.rows = ep_rows_all(test->X), t.test.rows.reader = test->reader;
+    t.train.rows = ep_tall_all(train->X), t.train.rows.reader = train->reader;
+    t.test.rows = ep_tall_all(test->X), t.test.rows.reader = test->reader;
   }
   EP_TRY(find_classes(out, train->labels, &t.train.rows));
   t.classes = out->classes;

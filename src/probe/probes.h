@@ -1,6 +1,6 @@
 #pragma once
 /* What the probes share: parts of labelled points, linear scores, cosines in tiles. */
-#include "spectral/rows.h"
+#include "spectral/tall.h"
 
 #include <eigenpair/comm.h>
 #include <eigenpair/neighbours.h>
@@ -9,7 +9,7 @@
 
 /* Points and the numbers of their classes (-1: a class no training point has). */
 typedef struct {
-  ep_rows rows;
+  ep_tall rows;
   const int *class;
 } ep_part;
 
@@ -45,10 +45,10 @@ ep_status ep_logistic_new(ep_logistic *out, ep_work *work, const ep_part *part, 
 /* Returns L(W), dW = dL/dW */
 double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W);
 /* found[i] = argmax_c (W x_i)_c, the lowest of equals */
-ep_status ep_linear_classify(int *found, const ep_rows *rows, const ep_mat *W);
+ep_status ep_linear_classify(int *found, const ep_tall *rows, const ep_mat *W);
 ep_status ep_found_gather(int *found, ptrdiff_t count); /* every rank has found its share */
 /* block (m x Z+1) = rows first .. with a 1 behind them */
-void ep_linear_rows(const ep_mat *block, const ep_rows *rows, ptrdiff_t first);
+void ep_linear_rows(const ep_mat *block, const ep_tall *rows, ptrdiff_t first);
 
 /* ---- probe.c: 0 .. n-1 in two parts drawn with the seed, each ascending, so that a file is read from its beginning to its end */
 void ep_split(ptrdiff_t *order, ptrdiff_t n, ptrdiff_t first, uint64_t seed, uint32_t what);
@@ -68,11 +68,11 @@ ep_status ep_penalty_score(double *score, ep_work *work, const ep_part *judge, c
  *
  * For one row the calls come with rising col and never at the same time; for different rows they may. */
 typedef void ep_tile_fn(void *user, const ep_mat *S, ptrdiff_t row, ptrdiff_t col);
-ep_status ep_tiles(const ep_rows *A, const ep_rows *B, ep_metric metric, ep_tile_fn *use,
+ep_status ep_tiles(const ep_tall *A, const ep_tall *B, ep_metric metric, ep_tile_fn *use,
                    void *user, const char *what);
 double ep_tiles_bytes(ptrdiff_t dimensions); /* scratch of ep_tiles */
 /* rows first .. of `rows`, each divided by its length; zero stays zero */
-void ep_unit_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first);
+void ep_unit_rows(const ep_mat *to, const ep_tall *rows, ptrdiff_t first);
 
 /* ---- neighbours.c */
 
@@ -84,7 +84,7 @@ typedef struct {
   double *closeness;
   ptrdiff_t *who;
 } ep_nearest;
-ep_status ep_nearest_find(ep_nearest *n, ep_work *work, const ep_rows *A, const ep_rows *B,
+ep_status ep_nearest_find(ep_nearest *n, ep_work *work, const ep_tall *A, const ep_tall *B,
                           ep_metric metric, const char *what);
 
 /* ---- clusters.c */

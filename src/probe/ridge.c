@@ -62,7 +62,7 @@ static ep_status new_normal(normal *m, ep_work *work, ptrdiff_t d, ptrdiff_t cla
 }
 
 static ep_status add_part(normal *m, ep_work *work, const ep_part *part) {
-  enum { BLOCK = 4 * EP_ROWS_BLOCK };
+  enum { BLOCK = 4 * EP_TALL_BLOCK };
   ep_mat block, targets;
   EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, BLOCK, m->G.cols));
   EP_TRY(ep_work_mat(work, &targets, EP_DOUBLE, BLOCK, m->T.cols));

@@ -146,7 +146,7 @@ static ep_status train(machine *m, ptrdiff_t count, const problem *q, const ep_p
 
 /* The points once more in double, where that leaves half of the memory. */
 static ep_status make_problem(problem *q, ep_work *work, const ep_probe_task *t) {
-  const ep_rows *rows = &t->train.rows;
+  const ep_tall *rows = &t->train.rows;
   *q = (problem){.part = &t->train,
                  .cost = t->config->cost,
                  .tolerance = t->config->tolerance,

@@ -13,8 +13,8 @@ static ptrdiff_t panel_rows(ptrdiff_t dimensions) {
   return WIDE * (tiles < 1 ? 1 : tiles > 16 ? 16 : tiles);
 }
 
-void ep_unit_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
-  ep_rows_get(to, rows, first);
+void ep_unit_rows(const ep_mat *to, const ep_tall *rows, ptrdiff_t first) {
+  ep_tall_get(to, rows, first);
   for (ptrdiff_t i = 0; i < to->rows; i++) {
     double *x = ep_d(to, i, 0), square = 0;
     for (ptrdiff_t j = 0; j < to->cols; j++) square += x[j] * x[j];
@@ -23,7 +23,7 @@ void ep_unit_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
 }
 
 /* Rows so that their products are what is wanted: u = a / |a|, or (a, 1) with (b, -|b|^2 / 2) */
-static void make_ready(const ep_mat *to, const ep_rows *rows, ptrdiff_t first, ep_metric metric,
+static void make_ready(const ep_mat *to, const ep_tall *rows, ptrdiff_t first, ep_metric metric,
                        bool left) {
   const ptrdiff_t d = rows->X->cols;
   if (metric == EP_COSINE) {
@@ -31,13 +31,13 @@ static void make_ready(const ep_mat *to, const ep_rows *rows, ptrdiff_t first, e
     return;
   }
   const ep_mat x = ep_mat_cols(to, 0, d);
-  ep_rows_get(&x, rows, first);
+  ep_tall_get(&x, rows, first);
   for (ptrdiff_t i = 0; i < to->rows; i++)
     *ep_d(to, i, d) = left ? 1 : -0.5 * ep_dot(ep_d(to, i, 0), ep_d(to, i, 0), d);
 }
 
 typedef struct {
-  const ep_rows *A, *B;
+  const ep_tall *A, *B;
   ep_metric metric;
   ep_tile_fn *use;
   void *user;
@@ -109,7 +109,7 @@ static ep_status tiles(ep_work *work, const task *t, const char *what) {
   return EP_OK;
 }
 
-ep_status ep_tiles(const ep_rows *A, const ep_rows *B, ep_metric metric, ep_tile_fn *use,
+ep_status ep_tiles(const ep_tall *A, const ep_tall *B, ep_metric metric, ep_tile_fn *use,
                    void *user, const char *what) {
   const task t = {A, B, metric, use, user};
   ep_work work = {0};

@@ -1,4 +1,4 @@
-#include "spectral/rows.h"
+#include "spectral/tall.h"
 
 #include <eigenpair/subspace.h>
 #include <math.h>
@@ -18,11 +18,11 @@ static double entropy_rank(const double *sigma, ptrdiff_t count, double power) {
 
 static ep_status rank_of(double *rank, ep_work *work, const ep_mat *F, bool centred) {
   const ptrdiff_t d = F->cols, count = F->rows < d ? F->rows : d;
-  ep_rows rows = ep_rows_all(F);
+  ep_tall rows = ep_tall_all(F);
   double *sigma;
   EP_TRY(ep_work_get(work, &sigma, count, sizeof *sigma));
-  if (centred) EP_TRY(ep_rows_centre(&rows, work));
-  EP_TRY(ep_rows_singular(sigma, &rows));
+  if (centred) EP_TRY(ep_tall_centre(&rows, work));
+  EP_TRY(ep_tall_singular(sigma, &rows));
   *rank = entropy_rank(sigma, count, centred ? 2 : 1);
   return EP_OK;
 }
@@ -41,7 +41,7 @@ ep_status ep_effective_rank(double *rank, const ep_mat *F) { return rank_alone(r
 
 /* sum x x' = F'F + n m m' with F of the rows less their mean m: one row below F more, and nothing cancels */
 static ep_status both(double *rankme, double *effective, ep_work *work, const ep_mat *covariance,
-                      ep_rows rows, const double *mean, const double *sd) {
+                      ep_tall rows, const double *mean, const double *sd) {
   const ptrdiff_t d = rows.X->cols;
   const double n = (double)rows.count;
   double *keep, *sigma;
@@ -50,7 +50,7 @@ static ep_status both(double *rankme, double *effective, ep_work *work, const ep
   EP_TRY(ep_work_get(work, &sigma, d, sizeof *sigma));
   for (ptrdiff_t j = 0; j < d; j++) keep[j] = sd[j] > 0;
   rows.shift = mean, rows.scale = keep;
-  EP_TRY(ep_rows_factor(&F, work, &rows));
+  EP_TRY(ep_tall_factor(&F, work, &rows));
   ep_mat_gram_cols(covariance, 1 / n, &F, 0);
   ep_mat_mirror(covariance);
   EP_TRY(ep_work_mat(work, &all, EP_DOUBLE, F.rows + 1, d));
@@ -64,8 +64,8 @@ static ep_status both(double *rankme, double *effective, ep_work *work, const ep
   return EP_OK;
 }
 
-ep_status ep_rows_ranks(double *rankme, double *effective, const ep_mat *covariance,
-                        const ep_rows *rows, const double *mean, const double *sd) {
+ep_status ep_tall_ranks(double *rankme, double *effective, const ep_mat *covariance,
+                        const ep_tall *rows, const double *mean, const double *sd) {
   ep_work work = {0};
   const ep_status st = both(rankme, effective, &work, covariance, *rows, mean, sd);
   ep_work_free(&work);

@@ -1,4 +1,4 @@
-#include "spectral/rows.h"
+#include "spectral/tall.h"
 
 #include <eigenpair/subspace.h>
 #include <float.h>
@@ -94,24 +94,24 @@ static void add_rows(ep_procrustes_info *info, double *sum, const ep_mat *E, con
 static ep_status procrustes(const ep_mat *O, ep_procrustes_info *info, ep_work *work,
                             const ep_mat *A, const ep_mat *B) {
   const ptrdiff_t k = A->cols;
-  const ep_rows ra = ep_rows_all(A), rb = ep_rows_all(B);
+  const ep_tall ra = ep_tall_all(A), rb = ep_tall_all(B);
   ep_mat C, U, Vt, a, b;
   double *sigma, sum = 0;
   EP_TRY(ep_work_mat(work, &C, EP_DOUBLE, k, k));
   EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, k, k));
   EP_TRY(ep_work_mat(work, &Vt, EP_DOUBLE, k, k));
-  EP_TRY(ep_work_mat(work, &a, EP_DOUBLE, EP_ROWS_BLOCK, k));
-  EP_TRY(ep_work_mat(work, &b, EP_DOUBLE, EP_ROWS_BLOCK, 2 * k));
+  EP_TRY(ep_work_mat(work, &a, EP_DOUBLE, EP_TALL_BLOCK, k));
+  EP_TRY(ep_work_mat(work, &b, EP_DOUBLE, EP_TALL_BLOCK, 2 * k));
   EP_TRY(ep_work_get(work, &sigma, k, sizeof *sigma));
-  EP_TRY(ep_rows_cross(&C, &ra, &rb));
+  EP_TRY(ep_tall_cross(&C, &ra, &rb));
   EP_TRY(ep_mat_svd(&U, sigma, &Vt, &C));
   ep_mat_mul(O, 1, &U, EP_N, &Vt, EP_N, 0);
-  for (ptrdiff_t i = 0; i < A->rows; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = A->rows - i < EP_ROWS_BLOCK ? A->rows - i : EP_ROWS_BLOCK;
+  for (ptrdiff_t i = 0; i < A->rows; i += EP_TALL_BLOCK) {
+    const ptrdiff_t m = A->rows - i < EP_TALL_BLOCK ? A->rows - i : EP_TALL_BLOCK;
     const ep_mat u = ep_mat_rows(&a, 0, m), v = ep_mat_rows(&b, 0, m);
     const ep_mat e = ep_mat_cols(&v, 0, k), w = ep_mat_cols(&v, k, k);
-    ep_rows_get(&u, &ra, i);
-    ep_rows_get(&w, &rb, i);
+    ep_tall_get(&u, &ra, i);
+    ep_tall_get(&w, &rb, i);
     ep_mat_copy(&e, &w);
     ep_mat_mul(&e, 1, &u, EP_N, O, EP_N, -1); /* E = A O - B */
     add_rows(info, &sum, &e, &w);
@@ -136,19 +136,19 @@ ep_status ep_procrustes(const ep_mat *O, ep_procrustes_info *info, const ep_mat 
 
 /* ---- CKA */
 
-static ep_status frobenius2(double *out, ep_work *work, const ep_rows *A, const ep_rows *B) {
+static ep_status frobenius2(double *out, ep_work *work, const ep_tall *A, const ep_tall *B) {
   ep_mat G;
   EP_TRY(ep_work_mat(work, &G, EP_DOUBLE, A->X->cols, B->X->cols));
-  EP_TRY(ep_rows_cross(&G, A, B));
+  EP_TRY(ep_tall_cross(&G, A, B));
   *out = ep_mat_norm2(&G);
   return EP_OK;
 }
 
 static ep_status cka_of(double *cka, ep_work *work, const ep_mat *A, const ep_mat *B) {
-  ep_rows a, b;
+  ep_tall a, b;
   double ab, aa, bb;
-  EP_TRY(ep_rows_centred(&a, work, A));
-  EP_TRY(ep_rows_centred(&b, work, B));
+  EP_TRY(ep_tall_centred(&a, work, A));
+  EP_TRY(ep_tall_centred(&b, work, B));
   EP_TRY(frobenius2(&ab, work, &a, &b));
   EP_TRY(frobenius2(&aa, work, &a, &a));
   EP_TRY(frobenius2(&bb, work, &b, &b));

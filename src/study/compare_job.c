@@ -17,8 +17,15 @@ typedef struct {
 } step;
 enum { MOST_FITS = 32 };
 
-static const char *step_name(const step *s) {
-  return s->analytic ? "kernel, analytic" : s->method->name;
+typedef struct {
+  char text[48];
+} label;
+
+/* kernel; kernel, analytic */
+static label label_of(const step *s) {
+  label l;
+  snprintf(l.text, sizeof l.text, "%s%s", s->method->name, s->analytic ? ", analytic" : "");
+  return l;
 }
 
 /* every method named, in the order of the table; after the largest width those without one, and those that are always there */
@@ -42,7 +49,7 @@ void ep_compare_plan(ep_compare_progress *p, const ep_compare_config *config, lo
   step list[MOST_FITS];
   const int n = steps_of(list, config, last);
   for (int i = 0; i < n; i++)
-    ep_progress_plan(p, step_name(&list[i]), list[i].free ? 0 : (double)width);
+    ep_progress_plan(p, label_of(&list[i]).text, list[i].free ? 0 : (double)width);
   if (!last) return;
   ep_progress_plan(p, "raw inputs", 0);
   ep_progress_plan(p, "PCA of inputs", 0);
@@ -55,6 +62,7 @@ typedef struct {
   ep_model *model;
   ep_fit_info info;
   bool analytic;
+  label name;
 } fit;
 
 typedef struct {
@@ -201,8 +209,11 @@ static ep_status run_fit(stage *s, fit *f, const step *one) {
   const double nan = NAN;
   const size_t before = ep_memory_current();
   json_t *entry = json_object();
-  f->result = (ep_fitted){.name = step_name(one), .method = one->method, .entry = entry};
+  f->name = label_of(one);
+  f->result = (ep_fitted){.name = f->name.text, .method = one->method, .entry = entry};
   EP_TRY(ep_json_put(one->free ? s->free_methods : s->methods, f->result.name, entry));
+  EP_TRY(ep_json_put(entry, "method", json_string(one->method->name)));
+  EP_TRY(ep_json_put(entry, "analytic", json_boolean(one->analytic)));
   f->analytic = one->analytic;
   set_step(s, one);
   ep_memory_peak_reset();
@@ -218,7 +229,7 @@ static ep_status run_fit(stage *s, fit *f, const step *one) {
 }
 
 static ep_status run_step(stage *s, const step *one) {
-  ep_progress_begin(s->job->progress, step_name(one), one->free ? 0 : (double)s->job->width,
+  ep_progress_begin(s->job->progress, label_of(one).text, one->free ? 0 : (double)s->job->width,
                     s->job->seed);
   const ep_status st = run_fit(s, &s->fit[s->count++], one);
   ep_progress_end(s->job->progress);

@@ -1,6 +1,6 @@
 /* How good a fit is: a linear probe where there are labels; without labels whether an anchor finds its positive, RankMe
  * and the loss at pairs that were not trained on. */
-#include "spectral/rows.h"
+#include "spectral/tall.h"
 #include "study/compare.h"
 
 #include <eigenpair/neighbours.h>
@@ -186,18 +186,18 @@ static ep_status embed_raw(const ep_mat *E, const ep_mat *X, const void *user) {
 }
 
 typedef struct {
-  ep_rows rows;      /* the points, less their mean */
+  ep_tall rows;      /* the points, less their mean */
   ep_mat V, part, Y; /* (D, Z), (block, D), (block, Z), double */
 } components;
 
 /* Y = sum_i x_i x_i' V, a block of points at a time */
 static ep_status covariance(const ep_mat *Y, const ep_mat *V, void *user) {
   components *c = user;
-  for (ptrdiff_t i = 0; i < c->rows.count; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = c->rows.count - i < EP_ROWS_BLOCK ? c->rows.count - i : EP_ROWS_BLOCK;
+  for (ptrdiff_t i = 0; i < c->rows.count; i += EP_TALL_BLOCK) {
+    const ptrdiff_t m = c->rows.count - i < EP_TALL_BLOCK ? c->rows.count - i : EP_TALL_BLOCK;
     const ep_mat x = ep_mat_rows(&c->part, 0, m);
     const ep_mat y = ep_mat_view(EP_DOUBLE, m, V->cols, c->Y.data);
-    ep_rows_get(&x, &c->rows, i);
+    ep_tall_get(&x, &c->rows, i);
     ep_mat_mul(&y, 1, &x, EP_N, V, EP_N, 0);
     ep_mat_mul(Y, 1, &x, EP_T, &y, EP_N, i > 0);
   }
@@ -215,30 +215,30 @@ static ep_status principal(ep_work *work, components *c, const ep_mat *X, ptrdif
   config.eigen_tolerance = 1e-6;
   EP_TRY(ep_work_mat(work, &c->V, EP_DOUBLE, X->cols, outputs));
   EP_TRY(ep_work_get(work, &lambda, outputs, sizeof *lambda));
-  EP_TRY(ep_rows_centred(&c->rows, work, X));
-  EP_TRY(ep_work_mat(work, &c->part, EP_DOUBLE, EP_ROWS_BLOCK, X->cols));
+  EP_TRY(ep_tall_centred(&c->rows, work, X));
+  EP_TRY(ep_work_mat(work, &c->part, EP_DOUBLE, EP_TALL_BLOCK, X->cols));
   if (X->cols > SMALL) {
-    EP_TRY(ep_work_mat(work, &c->Y, EP_DOUBLE, EP_ROWS_BLOCK,
+    EP_TRY(ep_work_mat(work, &c->Y, EP_DOUBLE, EP_TALL_BLOCK,
                        ep_eigen_block(&config, outputs, X->cols)));
     return ep_eigen_largest(&c->V, lambda, &info, covariance, c, &config, 0);
   }
   EP_TRY(ep_work_mat(work, &C, EP_DOUBLE, X->cols, X->cols));
-  EP_TRY(ep_rows_cross(&C, &c->rows, &c->rows));
+  EP_TRY(ep_tall_cross(&C, &c->rows, &c->rows));
   return ep_eigen_matrix(&c->V, lambda, &info, &C, &config, 0);
 }
 
 static ep_status embed_components(const ep_mat *E, const ep_mat *X, const void *user) {
   const components *c = user;
-  ep_rows rows = c->rows; /* the mean is that of the points it was made from */
+  ep_tall rows = c->rows; /* the mean is that of the points it was made from */
   ep_work work = {0};
   ep_mat y;
   rows.X = X, rows.count = X->rows, rows.index = NULL;
-  const ep_status st = ep_work_mat(&work, &y, EP_DOUBLE, EP_ROWS_BLOCK, E->cols);
-  for (ptrdiff_t i = 0; !st && i < X->rows; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = X->rows - i < EP_ROWS_BLOCK ? X->rows - i : EP_ROWS_BLOCK;
+  const ep_status st = ep_work_mat(&work, &y, EP_DOUBLE, EP_TALL_BLOCK, E->cols);
+  for (ptrdiff_t i = 0; !st && i < X->rows; i += EP_TALL_BLOCK) {
+    const ptrdiff_t m = X->rows - i < EP_TALL_BLOCK ? X->rows - i : EP_TALL_BLOCK;
     const ep_mat x = ep_mat_rows(&c->part, 0, m), out = ep_mat_rows(&y, 0, m),
                  to = ep_mat_rows(E, i, m);
-    ep_rows_get(&x, &rows, i);
+    ep_tall_get(&x, &rows, i);
     ep_mat_mul(&out, 1, &x, EP_N, &c->V, EP_N, 0);
     ep_mat_copy(&to, &out);
   }

@@ -123,16 +123,19 @@ static bool add_once(double *list, int *count, int most, double value) {
 
 /* the row of this name and width, made if it is not there */
 static ep_status row_of(ep_row **out, ep_comparison *m, ep_work *work, const char *name,
-                        long width) {
+                        const json_t *entry, long width) {
   for (int i = 0; i < m->rows; i++)
     if (m->row[i].width == width && strcmp(m->row[i].name, name) == 0) {
       *out = &m->row[i];
       return EP_OK;
     }
   ep_row *r = *out = &m->row[m->rows++];
-  char method[64];
-  snprintf(method, sizeof method, "%.*s", (int)strcspn(name, ","), name); /* kernel, analytic */
-  *r = (ep_row){.name = name, .method = ep_method_find(method), .width = width, .seeds = m->seeds};
+  const char *method = json_string_value(json_object_get(entry, "method"));
+  *r = (ep_row){.name = name,
+                .method = method ? ep_method_find(method) : NULL,
+                .analytic = json_is_true(json_object_get(entry, "analytic")),
+                .width = width,
+                .seeds = m->seeds};
   return ep_work_get(work, &r->trial, m->seeds, sizeof *r->trial);
 }
 
@@ -149,7 +152,7 @@ static ep_status read_rows(ep_comparison *m, ep_work *work, const json_t *jobs,
     while (k < m->seeds - 1 && seed[k] != number_of(job, "seed")) k++;
     json_object_foreach(json_object_get(job, "methods"), name, entry) {
       ep_row *row;
-      EP_TRY(row_of(&row, m, work, name, width));
+      EP_TRY(row_of(&row, m, work, name, entry, width));
       row->features = json_string_value(json_object_get(entry, "features"));
       ep_trial_read(&row->trial[k], entry);
     }

@@ -36,7 +36,7 @@ static void ask_nothing(ep_answers *a) {
   }
 }
 
-static const ep_row *chosen(const ep_comparison *m, ep_choice of) {
+static const ep_row *chosen(const ep_comparison *m, ep_among of) {
   const int i = ep_rows_choose(m->row, m->rows, m->by, of);
   return i >= 0 ? &m->row[i] : NULL;
 }

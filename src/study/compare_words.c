@@ -97,7 +97,7 @@ static void command_of(char command[1800], const ep_row *row, const ep_compare_c
     s.fit.rate = config->rate;
     s.fit.epochs = row->method->few_steps ? config->iterations : config->epochs;
   }
-  if (strcmp(row->name, row->method->name) != 0) s.fit.kernel = EP_KERNEL_ANALYTIC;
+  if (row->analytic) s.fit.kernel = EP_KERNEL_ANALYTIC;
   if (row->width == 0 && !row->method->no_width && ep_features_are_network(&s.feature) &&
       row->features)
     snprintf(s.feature.features, sizeof s.feature.features, "%.63s", row->features);

@@ -55,16 +55,18 @@ double claim_least(const claim_curve *c, ptrdiff_t i) {
   return sorted(c, i, room)[0];
 }
 
+static double not_below(double x, double floor) { return x < floor ? floor : x; }
+
 static ep_status draw(ep_work *work, json_t *figure, const char *name, const char *panel,
-                      const claim_curve *c, bool dashed) {
+                      const claim_curve *c, bool dashed, double floor) {
   double *mid, *low, *high;
   EP_TRY(ep_work_get(work, &mid, c->count, sizeof *mid));
   EP_TRY(ep_work_get(work, &low, c->count, sizeof *low));
   EP_TRY(ep_work_get(work, &high, c->count, sizeof *high));
   for (ptrdiff_t i = 0; i < c->count; i++) {
-    mid[i] = claim_median(c, i);
-    low[i] = claim_least(c, i);
-    high[i] = claim_worst(c, i);
+    mid[i] = not_below(claim_median(c, i), floor);
+    low[i] = not_below(claim_least(c, i), floor);
+    high[i] = not_below(claim_worst(c, i), floor);
   }
   const bool several = c->runs > 1;
   const ep_series s = {
@@ -72,12 +74,17 @@ static ep_status draw(ep_work *work, json_t *figure, const char *name, const cha
   return ep_figure_add(figure, &s);
 }
 
-ep_status claim_draw(json_t *figure, const char *name, const char *panel, const claim_curve *c,
-                     bool dashed) {
+ep_status claim_draw_above(json_t *figure, const char *name, const char *panel,
+                           const claim_curve *c, bool dashed, double floor) {
   ep_work work = {0};
-  const ep_status st = draw(&work, figure, name, panel, c, dashed);
+  const ep_status st = draw(&work, figure, name, panel, c, dashed, floor);
   ep_work_free(&work);
   return st;
+}
+
+ep_status claim_draw(json_t *figure, const char *name, const char *panel, const claim_curve *c,
+                     bool dashed) {
+  return claim_draw_above(figure, name, panel, c, dashed, -INFINITY);
 }
 
 double claim_exponent(const claim_curve *c) {

@@ -21,6 +21,10 @@ double claim_least(const claim_curve *c, ptrdiff_t i);
 /* Medians, with the range over the starts where there are several. */
 ep_status claim_draw(json_t *figure, const char *name, const char *panel, const claim_curve *c,
                      bool dashed);
+/* The same; what is below the floor, which the figure has to name, is drawn there. */
+ep_status claim_draw_above(json_t *figure, const char *name, const char *panel,
+                           const claim_curve *c, bool dashed, double floor);
+#define CLAIM_ROUNDING 1e-12 /* differences of numbers of about 1 mean nothing below it */
 /* A figure that belongs to the result at once, so that an error on the way leaks nothing. */
 ep_status claim_figure(json_t **figure, ep_claim_result *r, const char *name, ep_figure_kind kind,
                        const char *title, const char *alt, ep_axis x, ep_axis y);

@@ -220,15 +220,15 @@ static ep_status add_map(explore *x, const char *name, const char *note, const e
 /* C = 1/n sum_i (x_i - mean)(x_i - mean)'; variances are its eigenvalues, Y = (x_i - mean)'v of the first two */
 static ep_status principal(explore *x, const ep_mat *Y) {
   const ptrdiff_t d = x->in->E.cols;
-  ep_rows rows;
+  ep_tall rows;
   ep_mat C, V, block;
   double *variance;
   EP_TRY(ep_work_mat(x->work, &C, EP_DOUBLE, d, d));
   EP_TRY(ep_work_mat(x->work, &V, EP_DOUBLE, d, 2));
-  EP_TRY(ep_work_mat(x->work, &block, EP_DOUBLE, EP_ROWS_BLOCK, d));
+  EP_TRY(ep_work_mat(x->work, &block, EP_DOUBLE, EP_TALL_BLOCK, d));
   EP_TRY(ep_work_get(x->work, &variance, d, sizeof *variance));
-  EP_TRY(ep_rows_centred(&rows, x->work, &x->in->E));
-  EP_TRY(ep_rows_cross(&C, &rows, &rows));
+  EP_TRY(ep_tall_centred(&rows, x->work, &x->in->E));
+  EP_TRY(ep_tall_cross(&C, &rows, &rows));
   EP_TRY(ep_mat_eig_sym(&C, variance));
   json_t *falling = json_array();
   for (ptrdiff_t j = d - 1; j >= 0; j--)
@@ -237,10 +237,10 @@ static ep_status principal(explore *x, const ep_mat *Y) {
   for (ptrdiff_t c = 0; c < 2 && c < d; c++)
     for (ptrdiff_t j = 0; j < d; j++) *ep_d(&V, j, c) = *ep_d(&C, d - 1 - c, j);
   ep_eigen_signs(&V);
-  for (ptrdiff_t i = 0; i < x->n; i += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = x->n - i < EP_ROWS_BLOCK ? x->n - i : EP_ROWS_BLOCK;
+  for (ptrdiff_t i = 0; i < x->n; i += EP_TALL_BLOCK) {
+    const ptrdiff_t m = x->n - i < EP_TALL_BLOCK ? x->n - i : EP_TALL_BLOCK;
     const ep_mat b = ep_mat_rows(&block, 0, m), y = ep_mat_rows(Y, i, m);
-    ep_rows_get(&b, &rows, i);
+    ep_tall_get(&b, &rows, i);
     ep_mat_mul(&y, 1, &b, EP_N, &V, EP_N, 0);
   }
   return EP_OK;

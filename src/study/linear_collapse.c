@@ -82,19 +82,17 @@ static ep_status fig1_judge(ep_claim_result *r, const fig1 *f) {
 static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, long seed) {
   const ep_axis step = {"steps", .log = false};
   EP_TRY(linear_problem_load(&f->p, linear_moons, "triplet", seed));
-  EP_TRY(
-      claim_figure(&f->losses, r, "loss", EP_FIGURE_LINE, "Minus the loss",
-                   "Without a constraint the loss falls without end; with orthonormal weights or "
-                   "the scaled loss it settles.",
-                   step, (ep_axis){"minus the loss", .log = true}));
+  EP_TRY(claim_figure(&f->losses, r, "loss", EP_FIGURE_LINE, "Minus the loss",
+                      "Minus the loss over the steps, without a constraint, with orthonormal "
+                      "weights, with the scaled loss and, the control, with bounded norms.",
+                      step, (ep_axis){"minus the loss", .log = true}));
   EP_TRY(claim_figure(&f->ratios, r, "collapse", EP_FIGURE_LINE, "How flat the representation is",
-                      "Second over first singular value of the outputs: falls to 0 without a "
-                      "constraint, stays with one.",
+                      "Second over first singular value of the outputs over the steps, a line a "
+                      "constraint. What is below 1e-12 is drawn there: rounding.",
                       step, (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(
       claim_figure(&f->scatter, r, "embedding", EP_FIGURE_SCATTER, "Half moons in two dimensions",
-                   "At the start and with orthonormal weights the points fill the plane; without "
-                   "a constraint they lie on a line.",
+                   "The outputs of one start, before training and after it under each constraint.",
                    (ep_axis){"u_1", .log = false}, (ep_axis){"u_2", .log = false}));
   for (int k = 0; k < KINDS; k++) {
     ep_descent_config config = linear_descent(kinds[k].constraint, "tanh", 2, 20, 2, kinds[k].rate);
@@ -109,7 +107,7 @@ static ep_status fig1_run(ep_claim_result *r, ep_work *work, fig1 *f, int runs, 
       EP_TRY(st);
     }
     EP_TRY(claim_draw(f->losses, kinds[k].title, NULL, &f->loss[k], false));
-    EP_TRY(claim_draw(f->ratios, kinds[k].title, NULL, &f->ratio[k], false));
+    EP_TRY(claim_draw_above(f->ratios, kinds[k].title, NULL, &f->ratio[k], false, CLAIM_ROUNDING));
   }
   EP_TRY(ep_claim_note(r,
                        "Half moons of 200 points in R^3, tanh, 20 hidden units, positives x + "
@@ -210,7 +208,7 @@ static ep_status prop1(ep_claim_result *r, ep_work *work, const linear_problem *
   for (int k = 0; k < 2; k++) EP_TRY(flow_gap(&gap[k], p, 2e-3 / (1 + k), (uint64_t)seed));
   EP_TRY(claim_figure(
       &figure, r, "collapse", EP_FIGURE_LINE, "Dimension collapse of a linear model",
-      "The second singular value of the representation dies exponentially.",
+      "Second over first singular value of the representation over time.",
       (ep_axis){"time", .log = false}, (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &c, false));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 40)));
@@ -260,12 +258,13 @@ static ep_status prop2(ep_claim_result *r, ep_work *work, const linear_problem *
     EP_TRY(bounded(&c, &worst, i, EP_CONSTRAINT_FROBENIUS, p, (uint64_t)(seed + i)));
     EP_TRY(bounded(&control, &other, i, EP_CONSTRAINT_GRASSMANN, p, (uint64_t)(seed + i)));
   }
-  EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE,
-                      "Frobenius norms do not prevent collapse",
-                      "The second singular value of the representation dies under |W_i|_F <= 1.",
+  EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Collapse under Frobenius norms",
+                      "Second over first singular value of the representation over the steps, "
+                      "under |W_i|_F <= 1 and, the control, with orthonormal weights. What is "
+                      "below 1e-12 is drawn there: rounding.",
                       (ep_axis){"steps", .log = false},
                       (ep_axis){"second over first singular value", .log = true}));
-  EP_TRY(claim_draw(figure, "|W_i|_F <= 1", NULL, &c, false));
+  EP_TRY(claim_draw_above(figure, "|W_i|_F <= 1", NULL, &c, false, CLAIM_ROUNDING));
   EP_TRY(claim_draw(figure, "control: W_i'W_i = I", NULL, &control, true));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&c, 50)));
   EP_TRY(ep_claim_measure(r, "loss_minus_lambda_1", worst));
@@ -350,31 +349,35 @@ static ep_status axes(double *worst, ep_work *work, json_t *figure, int k, bool 
     EP_TRY(st);
   }
   *worst = claim_worst(&c, LOOKS - 1);
-  return claim_draw(figure, problems[k].title, rotated ? "C rotated" : "C axis-aligned", &c,
-                    k == 4);
+  return claim_draw_above(figure, problems[k].title, rotated ? "C rotated" : "C axis-aligned", &c,
+                          k == 4, CLAIM_ROUNDING);
 }
 
 static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *p, int runs,
                        long seed) {
   json_t *figure, *turns;
   claim_curve c;
-  double gap[2][2]; /* of 4 and of plain QR; axis-aligned and rotated */
-  EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Four problems, one optimum",
-                      "Distance of the loss from the sum of the two most negative eigenvalues: all "
-                      "four fall to rounding or below 1e-6; plain gradient with QR does not.",
-                      (ep_axis){"steps", .log = false},
-                      (ep_axis){"relative distance from the optimum", .log = true}));
+  double gap[2][2], along = NAN; /* of 4 and of plain QR; axis-aligned and rotated; of 4 here */
+  EP_TRY(claim_figure(
+      &figure, r, "optimum", EP_FIGURE_LINE, "Four problems and their optimum",
+      "Distance of the loss from the sum of the two most negative eigenvalues over the steps; "
+      "dashed: plain gradient with QR. What is below 1e-12 is drawn there: rounding.",
+      (ep_axis){"steps", .log = false},
+      (ep_axis){"relative distance from the optimum", .log = true}));
   r->pass = true;
   for (int k = 0; k < PROBLEMS; k++) {
     EP_TRY(claim_curve_new(&c, work, LOOKS, runs));
     for (int i = 0; i < runs; i++) EP_TRY(solve(&c, i, k, p, 2, (uint64_t)(seed + i)));
-    EP_TRY(claim_draw(figure, problems[k].title, NULL, &c, k == PROBLEMS - 1));
+    EP_TRY(
+        claim_draw_above(figure, problems[k].title, NULL, &c, k == PROBLEMS - 1, CLAIM_ROUNDING));
     EP_TRY(ep_claim_measure(r, problems[k].name, claim_worst(&c, LOOKS - 1)));
     r->pass = r->pass && (k == PROBLEMS - 1 || claim_worst(&c, LOOKS - 1) < 1e-6);
+    if (problems[k].constraint == EP_CONSTRAINT_GRASSMANN) along = claim_worst(&c, LOOKS - 1);
   }
   EP_TRY(claim_figure(&turns, r, "axes", EP_FIGURE_LINE, "The same spectrum, turned",
-                      "Plain gradient with QR reaches the optimum of a diagonal C and stops short "
-                      "of that of a rotated one; along the Grassmannian both are reached.",
+                      "Distance from the optimum of a diagonal C and of a rotated one of the same "
+                      "spectrum, along the Grassmannian and (dashed) by plain gradient with QR. "
+                      "What is below 1e-12 is drawn there: rounding.",
                       (ep_axis){"steps", .log = false},
                       (ep_axis){"relative distance from the optimum", .log = true}));
   for (int k = 0; k < 4; k++)
@@ -382,21 +385,22 @@ static ep_status prop3(ep_claim_result *r, ep_work *work, const linear_problem *
   EP_TRY(ep_claim_measure_all(r, "problem_4_gap_axis_aligned_and_rotated", gap[0], 2));
   EP_TRY(ep_claim_measure_all(r, "plain_qr_gap_axis_aligned_and_rotated", gap[1], 2));
   r->pass = r->pass && gap[0][0] < 1e-6 && gap[0][1] < 1e-6 && gap[1][1] > 1e-3;
-  EP_TRY(
-      ep_claim_found(r,
-                     "Plain gradient and QR depends on the axes: for eigenvalues -1, -0.6, -0.3, "
-                     "0.1, 0.2, 0.4 it stops %.1e (relative) short of the optimum of a rotated C "
-                     "and %.1e of a diagonal one.",
-                     gap[1][1], gap[1][0]));
+  if (gap[1][1] > 1e-3 && gap[1][0] < 1e-6)
+    EP_TRY(
+        ep_claim_found(r,
+                       "Plain gradient and QR depends on the axes: for eigenvalues -1, -0.6, -0.3, "
+                       "0.1, 0.2, 0.4 it stops %.1e (relative) short of the optimum of a rotated "
+                       "C, and less than 1e-6 of that of a diagonal one.",
+                       gap[1][1]));
   EP_TRY(ep_claim_note(r,
                        "The scaled loss has kinks where singular values meet, so its rate falls "
                        "by 0.1 % a step."));
   if (claim_worst(&c, LOOKS - 1) < 1e-6) return EP_OK; /* of the last one, plain gradient and QR */
-  return ep_claim_found(r,
-                        "A plain gradient step projected back by QR, one way to read the paper's "
-                        "equation 10, stops %.1e short of the optimum; along the Grassmannian it "
-                        "does not.",
-                        claim_worst(&c, LOOKS - 1));
+  return ep_claim_found(
+      r,
+      "A plain gradient step projected back by QR, one way to read the paper's "
+      "equation 10, stops %.1e short of the optimum, along the Grassmannian %.1e.",
+      claim_worst(&c, LOOKS - 1), along);
 }
 
 ep_status linear_prop3(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
@@ -444,15 +448,16 @@ static ep_status noncontrastive(ep_claim_result *r, ep_work *work, const linear_
     printed = fmin(printed, one);
   }
   EP_TRY(claim_figure(&figure, r, "collapse", EP_FIGURE_LINE, "Positives only, no constraint",
-                      "The second singular value of the representation dies exponentially.",
+                      "Second over first singular value of the representation over time.",
                       (ep_axis){"time", .log = false},
                       (ep_axis){"second over first singular value", .log = true}));
   EP_TRY(claim_draw(figure, "exp(-2Ct) B(0)", NULL, &free_one, false));
   EP_TRY(claim_figure(&figure, r, "optimum", EP_FIGURE_LINE, "Positives only, orthonormal weights",
-                      "The loss falls to the sum of the two most negative eigenvalues.",
+                      "Distance of the loss from the sum of the two most negative eigenvalues over "
+                      "the steps. What is below 1e-12 is drawn there: rounding.",
                       (ep_axis){"steps", .log = false},
                       (ep_axis){"relative distance from the optimum", .log = true}));
-  EP_TRY(claim_draw(figure, "W_i'W_i = I", NULL, &orthogonal, false));
+  EP_TRY(claim_draw_above(figure, "W_i'W_i = I", NULL, &orthogonal, false, CLAIM_ROUNDING));
   EP_TRY(ep_claim_measure(r, "negative_eigenvalues", (double)ep_linear_negatives(&p->basis)));
   EP_TRY(ep_claim_measure(r, "second_over_first_at_end", claim_worst(&free_one, 40)));
   EP_TRY(ep_claim_measure(r, "orthogonal_gap", claim_worst(&orthogonal, LOOKS - 1)));

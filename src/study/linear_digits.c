@@ -141,8 +141,8 @@ static ep_status draw_all(ep_claim_result *r, const fig5 *f) {
   EP_TRY(claim_draw(figure, "descent", NULL, &f->descent, false));
   EP_TRY(claim_draw(figure, "equation", NULL, &f->equation, false));
   EP_TRY(claim_figure(&figure, r, "accuracy", EP_FIGURE_LINE, "Linear SVM on new points",
-                      "The accuracies by descent and by the equation lie on each other at every "
-                      "width, above that of the random start.",
+                      "Test accuracy by descent and by the equation against width, and that of the "
+                      "random start, with the range over seeds.",
                       (ep_axis){"hidden units h", .log = true},
                       (ep_axis){"test accuracy", .log = false}));
   EP_TRY(claim_draw(figure, "descent", NULL, &f->by_descent, false));

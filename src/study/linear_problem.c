@@ -86,7 +86,7 @@ static ep_status pair_up(linear_problem *p, const ep_dataset *set, ptrdiff_t eac
                          long seed) {
   const int side = pool ? set->shape.width / 2 : set->shape.width;
   const ep_image_shape shape = {1, side, side};
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   ep_augment chain;
   p->labels = ep_alloc(2 * each, sizeof *p->labels);
   EP_CHECK(p->labels, EP_ERR_NOMEM, "no memory for %td labels", 2 * each);

@@ -94,12 +94,10 @@ ep_status optima_limit(ep_claim_result *r, ep_claim_size size, const ep_run_conf
   const int runs = size == EP_CLAIM_QUICK ? 12 : 50;
   json_t *figure;
   r->pass = true;
-  EP_TRY(ep_figure_new(&figure, "limit", EP_FIGURE_LINE, "C_alpha tends to its limit",
-                       "The distance of the contrastive covariance from Lemma 2's limit falls as "
-                       "one over the root of "
-                       "the batch size.",
-                       (ep_axis){"batch size N", .log = true},
-                       (ep_axis){"|C_alpha - limit|_F", .log = true}));
+  EP_TRY(ep_figure_new(
+      &figure, "limit", EP_FIGURE_LINE, "C_alpha and its limit",
+      "The distance of the contrastive covariance from Lemma 2's limit against the batch size.",
+      (ep_axis){"batch size N", .log = true}, (ep_axis){"|C_alpha - limit|_F", .log = true}));
   ep_status st = limit_of(r, figure, "uniform", runs, (uint64_t)run->seed);
   if (!st) st = limit_of(r, figure, "gaussian:0.5", runs, (uint64_t)run->seed);
   if (st) return json_decref(figure), st;
@@ -182,6 +180,8 @@ const ep_claim ep_claims_optima[] = {
      {2, 5, 10},
      .control = "fresh starts, uniform weights: they must cover fewer patterns than tickets (95 % "
                 "interval of the difference above 0)",
+     .mutation = "src/theory/optima_search.c: `y[j] = a * y[j] + b * w[j];` becomes `y[j] = a * "
+                 "y[j] - b * w[j];`",
      .question = true,
      .outcome = "answered"},
     {"optima-basins",
@@ -210,8 +210,7 @@ const ep_claim ep_claims_optima[] = {
      .outcome = "pass"},
     {"optima-weights",
      "OPTIMA Definition 3, Lemma 1 (Gaussian weights)",
-     "Gaussian weights can lead to more local optima than uniform ones; here: which u_m of the "
-     "summation model remain",
+     "Gaussian weights can lead to more local optima than uniform ones",
      "A(u_m) to 1e-12 of its closed form; tau 0.03 below and above 0.805: locally maximal only "
      "above; 0.03 below and above 0.536: returns only above; a search finds 6 of them at tau = 2, "
      "none at 0.7",

@@ -43,7 +43,9 @@ ep_status optima_linear(ep_claim_result *r, ep_claim_size size, const ep_run_con
     if (a == 0) r->pass = o.count == 1 && o.maximal == 1 && o.dead == 0 && o.unsettled == 0;
     else r->pass = r->pass && o.optima > 1;
     snprintf(name, sizeof name, "optima_%s", activations[a]);
-    st = ep_claim_measure(r, name, (double)o.count);
+    st = ep_claim_measure(r, name, (double)o.optima);
+    snprintf(name, sizeof name, "ends_%s", activations[a]);
+    if (!st) st = ep_claim_measure(r, name, (double)o.count);
     if (!st && a == 0)
       st = ep_claim_measure(r, "alignment_with_principal_axis", o.optimum[0].alignment);
     if (!st) st = draw_starts(r, activations[a], &o, &layer, &c, run);
@@ -176,7 +178,7 @@ ep_status optima_count(ep_claim_result *r, ep_claim_size size, const ep_run_conf
         "ones of tau = 2, %.0f and %.0f at 0.5, %.0f and %.0f at 0.1 (why: optima-weights).",
         n.ends[0], n.maximal[0], n.ends[1], n.maximal[1], n.ends[2], n.maximal[2], n.ends[3],
         n.maximal[3]));
-  EP_TRY(claim_figure(&figure, r, "nodes", EP_FIGURE_LINE, "More nodes collect more optima",
+  EP_TRY(claim_figure(&figure, r, "nodes", EP_FIGURE_LINE, "Optima that nodes collect",
                       "Distinct optima held by the first K nodes, uniform weights.",
                       (ep_axis){"nodes", .log = true}, (ep_axis){"distinct optima", .log = false}));
   return ep_figure_add(

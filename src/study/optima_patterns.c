@@ -99,11 +99,10 @@ static ep_status threshold(ep_claim_result *r, long seed) {
   r->pass = r->pass && back[0] == 1 && back[1] == 0;
   EP_TRY(ep_claim_measure(r, "returns_at_0.380", back[0]));
   EP_TRY(ep_claim_measure(r, "returns_at_0.384", back[1]));
-  EP_TRY(ep_figure_new(&figure, "threshold", EP_FIGURE_LINE, "Where u_m stops being an optimum",
-                       "The eigenvalue of u_m less the largest other one falls through zero at q = "
-                       "0.382, as the formula says.",
-                       (ep_axis){"q", .log = false},
-                       (ep_axis){"lambda(u_m) - largest other", .log = false}));
+  EP_TRY(ep_figure_new(
+      &figure, "threshold", EP_FIGURE_LINE, "Where u_m stops being an optimum",
+      "The eigenvalue of u_m less the largest other one against q, measured and by the formula.",
+      (ep_axis){"q", .log = false}, (ep_axis){"lambda(u_m) - largest other", .log = false}));
   ep_status st =
       ep_figure_add(figure, &(ep_series){.name = "measured", .count = Q, .x = q, .y = margin});
   if (!st)

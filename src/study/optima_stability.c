@@ -140,13 +140,12 @@ static ep_status critical_points(tally *t, uint64_t seed) {
 
 static ep_status tally_figure(ep_claim_result *r, const tally *t) {
   json_t *figure;
-  EP_TRY(claim_figure(&figure, r, "stability", EP_FIGURE_SCATTER,
-                      "Critical points that come back after a push, and those that depart",
-                      "Every u_m of four summation models with unequal q_m: lambda(u_m) less the "
-                      "largest other eigenvalue. Their roughness is 0, so that Theorem 1 promises "
-                      "all above 0; all below depart.",
-                      (ep_axis){"q_m", .log = false},
-                      (ep_axis){"lambda(u_m) - largest other", .log = false}));
+  EP_TRY(claim_figure(
+      &figure, r, "stability", EP_FIGURE_SCATTER,
+      "Critical points that come back after a push, and those that depart",
+      "Every u_m of four summation models with unequal q_m: lambda(u_m) less the "
+      "largest other eigenvalue. Their roughness is 0, so that Theorem 1 promises all above 0.",
+      (ep_axis){"q_m", .log = false}, (ep_axis){"lambda(u_m) - largest other", .log = false}));
   for (int back = 1; back >= 0; back--)
     EP_TRY(ep_figure_add(figure, &(ep_series){.name = back ? "comes back" : "departs",
                                               .count = t->of[back],

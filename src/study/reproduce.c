@@ -84,9 +84,12 @@ static const ep_paper *paper_of(const ep_claim *claim) {
 }
 
 static json_t *words_of(const ep_claim *c) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?}", "id", c->id, "paper", paper_of(c)->name,
-                   "source", c->source, "says", c->says, "criterion", c->criterion, "control",
-                   c->control, "mutation", c->mutation);
+  char command[128];
+  snprintf(command, sizeof command, "eigenpair reproduce %s [--quick]", c->id);
+  return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s?, s:s?, s:s}", "id", c->id, "paper",
+                   paper_of(c)->name, "source", c->source, "says", c->says, "criterion",
+                   c->criterion, "control", c->control, "mutation", c->mutation, "command",
+                   command);
 }
 
 const char *ep_claim_outcome_name(ep_claim_outcome outcome) {

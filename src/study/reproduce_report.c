@@ -19,7 +19,17 @@ static bool is_open(const ep_checked *c) { return c->claim->question; }
 
 /* ---- a section a claim */
 
-static ep_status facts(json_t *section, const ep_checked *c) {
+/* what repeats one claim at the size of this run */
+static ep_status repeat(json_t *list, const ep_checked *c, ep_claim_size size) {
+  char command[160];
+  snprintf(command, sizeof command, "eigenpair reproduce %s%s", c->claim->id,
+           size == EP_CLAIM_QUICK   ? " --quick"
+           : size == EP_CLAIM_PAPER ? " --paper"
+                                    : "");
+  return ep_json_append(list, json_pack("[s, s]", "Repeat with", command));
+}
+
+static ep_status facts(json_t *section, const ep_checked *c, ep_claim_size size) {
   json_t *list = json_array();
   EP_TRY(ep_json_put(section, "facts", list));
   EP_TRY(ep_json_append(
@@ -29,6 +39,7 @@ static ep_status facts(json_t *section, const ep_checked *c) {
     EP_TRY(ep_json_append(list, json_pack("[s, s]", "Must fail", c->claim->control)));
   if (c->claim->mutation)
     EP_TRY(ep_json_append(list, json_pack("[s, s]", "Goes red with", c->claim->mutation)));
+  EP_TRY(repeat(list, c, size));
   if (c->error[0]) return ep_json_append(list, json_pack("[s, s]", "Could not run", c->error));
   EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", c->result.measured)));
   if (json_array_size(c->result.found))
@@ -56,12 +67,12 @@ static ep_status figures(json_t *section, const ep_checked *c) {
   return EP_OK;
 }
 
-static ep_status claim_section(json_t *sections, const ep_checked *c) {
+static ep_status claim_section(json_t *sections, const ep_checked *c, ep_claim_size size) {
   char title[256];
   snprintf(title, sizeof title, "%s: %s", c->claim->id, c->claim->source);
   json_t *section = json_pack("{s:s, s:s}", "title", title, "badge", outcome(c));
   EP_TRY(ep_json_append(sections, section));
-  EP_TRY(facts(section, c));
+  EP_TRY(facts(section, c, size));
   return figures(section, c);
 }
 
@@ -227,11 +238,26 @@ typedef struct {
   const char *command, *folder;
 } source;
 
+/* the precision used: that of the options, and where it is not */
+static void precision_of(buffer *b, const ep_reproduced *r, const ep_paper *paper) {
+  int others = 0;
+  put(b, "%s", paper && paper->in_double ? "double" : r->precision);
+  if ((paper && paper->in_double) || strcmp(r->precision, "double") == 0) return;
+  for (const ep_paper *p = ep_papers; !paper && p->name; p++)
+    if (p->in_double && any_of(r, p)) put(b, "%s%s", others++ ? ", " : " (double in ", p->name);
+  for (int i = 0; i < r->count; i++)
+    if (of_paper(r, i, paper) && r->claim[i].claim->in_double)
+      put(b, "%s%s", others++ ? ", " : " (double in ", r->claim[i].claim->id);
+  if (others) put(b, ")");
+}
+
 /* what the pages share; first the cards (paper NULL: all of them), then the table */
 static ep_status begin(json_t *document, const source *s, const char *title,
                        const ep_paper *paper) {
   const ep_reproduced *r = s->result;
-  const char *precision = paper && paper->in_double ? "double" : r->precision;
+  char precision[400];
+  buffer words = {precision, 0, sizeof precision};
+  precision_of(&words, r, paper);
   json_t *sections = json_array();
   EP_TRY(ep_json_put(document, "title", json_string(title)));
   EP_TRY(ep_json_put(document, "sections", sections));
@@ -276,7 +302,7 @@ static ep_status fill_paper(json_t *document, const source *s, const ep_paper *p
   EP_TRY(begin(document, s, paper->title, paper));
   for (int i = 0; i < s->result->count; i++) {
     const ep_checked *c = of_paper(s->result, i, paper);
-    if (c) EP_TRY(claim_section(json_object_get(document, "sections"), c));
+    if (c) EP_TRY(claim_section(json_object_get(document, "sections"), c, s->result->size));
   }
   return EP_OK;
 }

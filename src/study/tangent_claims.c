@@ -91,6 +91,8 @@ const ep_claim ep_claims_tangent[] = {
      .control = "squared loss: over the last third of the logarithm of time the distance must grow "
                 "by less than a tenth of what it grows by under cross-entropy, in every network of "
                 "the largest width",
+     .mutation =
+         "src/theory/lee.c: `*ep_d(F, i, z) = -y / (1 + exp(a));` becomes `*ep_d(F, i, z) -= y;`",
      .question = true,
      .outcome = "answered"},
     {"tangent-target",
@@ -103,6 +105,8 @@ const ep_claim ep_claims_tangent[] = {
      {2, 15, 60},
      .control = "the last eigenvector, shortened to the norm of the first: the distance must fall "
                 "by more than its length does",
+     .mutation = "src/theory/lee.c: `at->outputs = sqrt(ep_mat_norm2(&l->f));` becomes "
+                 "`at->outputs = 1 + sqrt(ep_mat_norm2(&l->f));`",
      .question = true,
      .outcome = "answered"},
     {"tangent-nngp",
@@ -139,10 +143,12 @@ const ep_claim ep_claims_tangent[] = {
      "TANGENT Thm 2.2, Lemma 4.1",
      "learnabilities sum to n; raising one eigenvalue lowers the learnability of all others",
      "sum = rank of K(D,D) to 1e-8, = n with two layers or biases; no derivative of the wrong sign "
-     "(off the diagonal an identity: minus a square)",
+     "(off the diagonal an identity: minus a square); erf and tanh: least eigenvalue above 1e-6 of "
+     "the largest but for opposite points without biases (below 1e-12)",
      tangent_nofreelunch,
      {1, 1, 1},
-     .control = "one relu layer without biases on the circle: the sum must not be n",
+     .control = "one relu layer without biases on the circle: the sum must not be n; erf and tanh "
+                "without biases on opposite points: the kernel must be singular",
      .mutation = "src/theory/measure.c: `T *= d->value[first + j];` becomes `T *= 1.01 * "
                  "d->value[first + j];`",
      .outcome = "pass"},
@@ -185,16 +191,19 @@ const ep_claim ep_claims_tangent[] = {
      "Open: finite networks often do better than their infinite-width limit, and yet improve with "
      "width: where, on the same training sets?",
      "a question: errors over those of the limit, by target and width, with their intervals, are "
-     "the answer, once the control comes out",
+     "the answer (if nowhere, it says so), once the control comes out",
      tangent_finite,
      {4, 40, 120},
-     .control = "the linearisations of the same networks: where networks of width 20 do better "
-                "than the limit, these must not (by two standard errors)",
+     .control =
+         "no linearisation of these networks at width 20 may do better than the limit by two "
+         "standard errors at any target, and at degree 1 they must do worse by as much",
+     .mutation = "src/kernel/analytic.c: `theta[k] = weight * (S[k] + theta[k] * slope[k]) + "
+                 "bias;` becomes `theta[k] = weight * theta[k] * theta[k] * slope[k] + bias;`",
      .question = true,
      .outcome = "answered"},
     {"tangent-slips",
      "TANGENT eq. 22, 49, 79, 84, 127, 154, proof of Lemma 1 (e)",
-     "formulas that the steps around them contradict",
+     "the formulas and the proof as they are printed",
      "each formula as corrected within what is allowed (identities to rounding, bounds kept)",
      tangent_slips,
      {1, 1, 1},

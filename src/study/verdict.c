@@ -210,19 +210,19 @@ void ep_rows_sort(ep_row *row, int count, ep_score by) {
     }
 }
 
-static bool is_choice(const ep_row *row, ep_choice of) {
+static bool is_choice(const ep_row *row, ep_among of) {
   if (of == EP_OF_BASELINES) return !row->method;
   return row->method && !(of == EP_OF_CLOSED && ep_row_trains(row));
 }
 
-static double best_score(const ep_row *row, int count, ep_score by, ep_choice of) {
+static double best_score(const ep_row *row, int count, ep_score by, ep_among of) {
   double best = -INFINITY;
   for (int i = 0; i < count; i++)
     if (is_choice(&row[i], of)) best = fmax(best, ep_spread_score(&row[i], by).mean);
   return best;
 }
 
-int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_choice of) {
+int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of) {
   const double best = best_score(row, count, by, of);
   int chosen = -1;
   if (of == EP_OF_BASELINES && best <= best_score(row, count, by, EP_OF_METHODS) + EP_MARGIN)

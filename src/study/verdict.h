@@ -44,6 +44,7 @@ typedef struct {
 typedef struct {
   const char *name;
   const ep_method_row *method; /* NULL: a baseline */
+  bool analytic;               /* with the kernel of infinite width */
   const char *features;        /* where compare chose them; NULL: as the options say */
   long width;                  /* 0: none */
   int seeds;
@@ -87,10 +88,10 @@ ep_finding ep_falls(const ep_power_law *law);
  * they are, closed forms, descents that stand for training, training), then by memory. Both are counted, not timed: the
  * same jobs give the same order and choice whenever they are run. */
 void ep_rows_sort(ep_row *row, int count, ep_score by);
-typedef enum { EP_OF_METHODS, EP_OF_CLOSED, EP_OF_BASELINES } ep_choice; /* CLOSED: no training */
+typedef enum { EP_OF_METHODS, EP_OF_CLOSED, EP_OF_BASELINES } ep_among; /* CLOSED: no training */
 /* What to use: the cheapest of those whose score is at most EP_MARGIN below the best of them; -1: none has a score. A baseline is
  * there to be beaten: it is a choice only where it is ahead of every method by more than EP_MARGIN, else -1. */
-int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_choice of);
+int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of);
 /* The training that a row is held against: what it stands for at its own width if that was run, else the training with
  * the best score; NULL: none was run. */
 const ep_row *ep_row_training(const ep_row *row, const ep_row *rows, int count, ep_score by);

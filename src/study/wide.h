@@ -22,7 +22,7 @@ typedef struct {
   double rate, tolerance;
   double rate_of_width; /* > 0: the rate is this times M */
   long patience, track_every,
-      track_points; /* looks: every 25th part; 20 points, more at larger sizes */
+      track_points; /* looks: every 25th part; 20 points, 50 from 100 anchors on */
 } wide_setting;
 /* The control of what falls with width because training has got less far: a rate that grows with M, from that of the least
  * width, so that rate x t / M is the same at all of them. */
@@ -86,6 +86,7 @@ typedef struct {
 } wide_times;
 ep_status wide_times_add(wide_times *t, const wide_fit *f, double scale);
 const char *wide_images(ep_claim_size size); /* digits, or the papers' mnist */
+long wide_points(ep_claim_size size);        /* tracked where anchors are few */
 /* Notes of what was run: sizes, rate, seeds, and what is the same in all of them. */
 ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z);
 
@@ -97,7 +98,8 @@ wide_check wide_fig1, wide_lemma9, wide_fig2, wide_prop10, wide_fig3, wide_fig4l
 /* The same on other images. */
 typedef ep_status wide_check_on(ep_claim_result *result, ep_claim_size size,
                                 const ep_run_config *run, const char *images);
-wide_check_on wide_fig1_on, wide_fig3_on, wide_fig4l_on, wide_fig4r_on, wide_fig5l_on;
+wide_check_on wide_fig1_on, wide_fig3_on, wide_fig4l_on, wide_fig4m_on, wide_fig4r_on,
+    wide_fig5l_on, wide_fig5m_on;
 
 /* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
 typedef struct {

@@ -7,11 +7,10 @@ static const struct {
   const char *name;
   wide_check_on *check;
   bool quick;
-} figures[] = {{"fig1", wide_fig1_on, true},
-               {"fig3", wide_fig3_on, false},
-               {"fig4l", wide_fig4l_on, false},
-               {"fig4r", wide_fig4r_on, false},
-               {"fig5l", wide_fig5l_on, true}};
+} figures[] = {{"fig1", wide_fig1_on, true},    {"fig3", wide_fig3_on, false},
+               {"fig4l", wide_fig4l_on, false}, {"fig4m", wide_fig4m_on, false},
+               {"fig4r", wide_fig4r_on, false}, {"fig5l", wide_fig5l_on, true},
+               {"fig5m", wide_fig5m_on, false}};
 enum { FIGURES = sizeof figures / sizeof *figures };
 
 /* The results of one figure become part of all of them, its name before theirs. */

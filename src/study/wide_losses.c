@@ -87,8 +87,7 @@ static ep_status one_loss(verdict *v, ep_claim_result *r, ep_work *work, json_t 
                           .augment = c->augment,
                           .rate = c->rate,
                           .track = "ntk",
-                          .track_every = 2,
-                          .track_points = 20};
+                          .track_every = 2};
   claim_curve q[QUANTITIES];
   ep_power_law half;
   char name[96];
@@ -135,7 +134,7 @@ static ep_status losses(ep_claim_result *r, ep_work *work, const wide_size *z, c
       "of others; local views (as AMDIM has them): four crops of 10 to 30 % of the anchor and four "
       "other images. Temperature 0.5, weights of Barlow Twins and VICReg as the program has "
       "them."));
-  return wide_say(r, &(wide_setting){.data = images, .rate = 1, .track_points = 20}, z);
+  return wide_say(r, &(wide_setting){.data = images, .rate = 1}, z);
 }
 
 ep_status wide_open_losses(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

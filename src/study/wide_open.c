@@ -136,7 +136,11 @@ ep_status wide_open(ep_claim_result *r, ep_claim_size size, const ep_run_config 
   static const wide_size sizes[] = {{30, 30000, 3, 3, {50, 100, 200}},
                                     {50, 50000, 5, 4, {50, 100, 200, 400}},
                                     {200, 100000, 5, 4, {100, 200, 500, 1000}}};
-  wide_setting s = {.data = wide_images(size), .rate = 10, .tolerance = 1e-4, .patience = 100};
+  wide_setting s = {.data = wide_images(size),
+                    .rate = 10,
+                    .tolerance = 1e-4,
+                    .patience = 100,
+                    .track_points = wide_points(size)};
   ep_work work = {0};
   const ep_status st = open_run(r, &work, &s, &sizes[size], run);
   ep_work_free(&work);
@@ -175,7 +179,11 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
   r->pass = true;
   for (int depth = 1; depth <= 4; depth++) {
     EP_TRY(ep_run_step("depths", depth - 1, 4));
-    const wide_setting s = {.data = wide_images(size), .depth = depth, .rate = 1, .track = "ntk"};
+    const wide_setting s = {.data = wide_images(size),
+                            .depth = depth,
+                            .rate = 1,
+                            .track = "ntk",
+                            .track_points = wide_points(size)};
     wide_drift d;
     char name[24];
     snprintf(name, sizeof name, "depth%d", depth);
@@ -187,7 +195,9 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
     EP_TRY(wide_dot_falls(&control, r, &s, &sizes[size], run));
     r->pass = r->pass && !control;
   }
-  return wide_say(r, &(wide_setting){.data = wide_images(size), .rate = 1}, &sizes[size]);
+  return wide_say(
+      r, &(wide_setting){.data = wide_images(size), .rate = 1, .track_points = wide_points(size)},
+      &sizes[size]);
 }
 
 ep_status wide_open_data(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {

@@ -70,14 +70,14 @@ static double spread_of(const claim_curve c[SETTINGS][2], int q) {
 /* the same curves against the epoch, and against rate t / M: a panel each */
 static ep_status draw_collapse(ep_claim_result *r, const claim_curve c[SETTINGS][2], int q,
                                const wide_size *z) {
-  static const char *const names[] = {"drift", "loss"},
-                           *const titles[] = {"C against time", "The loss against time"},
-                           *const alts[] =
-                               {"Change of C for several widths and rates: apart "
-                                "against the epoch, one curve against rate x t / M.",
-                                "Fall of the loss for several widths and rates: apart "
-                                "against the epoch, one curve against rate x t / M."},
-                           *const y[] = {"|C(t) - C(0)|_F", "fall of the loss"};
+  static const char *const
+      names[] = {"drift", "loss"},
+      *const titles[] = {"C against time", "The loss against time"},
+      *const alts[] =
+          {"Change of C for several widths and rates, against the epoch and against rate x t / M.",
+           "Fall of the loss for several widths and rates, against the epoch and against rate x t "
+           "/ M."},
+      *const y[] = {"|C(t) - C(0)|_F", "fall of the loss"};
   json_t *figure;
   EP_TRY(claim_figure(&figure, r, names[q], EP_FIGURE_LINE, titles[q], alts[q],
                       (ep_axis){"time", .log = true}, (ep_axis){y[q], .log = true}));
@@ -120,14 +120,13 @@ static ep_status timescale(ep_claim_result *r, ep_work *work, const wide_size *z
     EP_TRY(ep_claim_measure(r, name, claim_median(&c[k][0], TIMES - 1)));
   }
   if (r->pass)
-    EP_TRY(
-        ep_claim_found(r,
-                       "The drift of C and the fall of the loss are functions of rate x t / M: "
-                       "at equal rate x t / M they agree to %.0f and %.0f %% from width %ld to "
-                       "%ld. So C moves less at larger widths because training has got less far; "
-                       "where training ends, at t in proportion to M, it has moved as far at "
-                       "every width (wide-open).",
-                       100 * (spread[0] - 1), 100 * (spread[1] - 1), z->width[0], z->width[1]));
+    EP_TRY(ep_claim_found(
+        r,
+        "The drift of C and the fall of the loss are functions of rate x t / M: "
+        "at equal rate x t / M they agree to %.0f and %.0f %% from width %ld to "
+        "%ld. So at a fixed time C moves less at larger widths because training has got less far; "
+        "how far it has moved where training ends is asked in wide-open.",
+        100 * (spread[0] - 1), 100 * (spread[1] - 1), z->width[0], z->width[1]));
   return wide_say(r, &(wide_setting){.data = images, .method = "grassmann", .rate = 1}, z);
 }
 
@@ -164,10 +163,10 @@ static ep_status remark15(ep_claim_result *r, ep_work *work, const wide_setting 
   EP_TRY(wide_law(&drift, r, "c_drift_at_epoch_100", &c[0]));
   EP_TRY(wide_law(&lost, r, "epoch_lost", &c[1]));
   EP_TRY(wide_law(&lost_plain, r, "control_epoch_lost", &plain[1]));
-  EP_TRY(wide_width_figure(&figure, r, "lost", "When training with the dot product is lost",
-                           "Epoch at which the loss cannot be used any more against width: with "
-                           "W'W = I in proportion to M, without it hardly later.",
-                           "epoch"));
+  EP_TRY(wide_width_figure(
+      &figure, r, "lost", "When training with the dot product is lost",
+      "Epoch at which the loss cannot be used any more against width, with W'W = I and without.",
+      "epoch"));
   EP_TRY(claim_draw(figure, "W'W = I", NULL, &c[1], false));
   EP_TRY(claim_draw(figure, "control: W free", NULL, &plain[1], false));
   r->pass = wide_falls(&drift) && lost.low > 0.8 && lost.high < 1.2 && lost_plain.high < 0.5;

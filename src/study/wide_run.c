@@ -13,6 +13,8 @@
 
 const char *wide_images(ep_claim_size size) { return size == EP_CLAIM_PAPER ? "mnist" : "digits"; }
 
+long wide_points(ep_claim_size size) { return size == EP_CLAIM_QUICK ? 20 : 50; }
+
 /* ---- one fit */
 
 static void put_name(char *to, size_t size, const char *text) {

@@ -318,7 +318,7 @@ static ep_status fill_in(ep_descent *d, const ep_mat *C, const ep_points *points
   EP_CHECK((unsigned)d->config.constraint < CONSTRAINTS, EP_ERR_ARG, "there is no constraint %d",
            d->config.constraint);
   d->rule = &constraints[d->config.constraint];
-  EP_CHECK(!C || strcmp(ep_activation_label(&phi), "linear") == 0, EP_ERR_ARG,
+  EP_CHECK(!C || ep_activation_is_linear(&phi), EP_ERR_ARG,
            "descent on a matrix C is for linear networks, not %s", d->config.activation);
   const ptrdiff_t inputs = C ? C->rows : points->X.cols;
   EP_CHECK(d->config.outputs <= inputs, EP_ERR_ARG,

@@ -166,7 +166,9 @@ static ep_status simulate(simulation *r, ep_work *work, const ep_dynamics_config
   EP_TRY(ep_work_mat(work, &r->p, EP_DOUBLE, d, z));
   if (r->points) EP_TRY(ep_work_mat(work, &r->E, EP_DOUBLE, r->points->X.rows, z));
   if (config->compare) {
-    const bool linear = strcmp(descent->activation, "linear") == 0;
+    ep_activation phi;
+    EP_TRY(ep_activation_parse(&phi, descent->activation));
+    const bool linear = ep_activation_is_linear(&phi);
     EP_CHECK(!q0, EP_ERR_ARG, "--compare starts from its network's own q; leave out --q0");
     EP_CHECK(linear || r->points, EP_ERR_ARG,
              "a network with --activation %s descends on pairs, not on --matrix",

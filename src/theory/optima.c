@@ -19,10 +19,7 @@ void ep_wilson(double *low, double *high, ptrdiff_t count, ptrdiff_t n) {
 }
 
 /* A(-w) = A(w): w and -w are one optimum */
-static bool has_lines(const ep_layer *layer) {
-  const char *name = ep_activation_label(&layer->h);
-  return strcmp(name, "linear") == 0 || strcmp(name, "monomial") == 0;
-}
+static bool has_lines(const ep_layer *layer) { return ep_activation_mirrored(&layer->h); }
 
 double ep_layer_angle(const ep_layer *layer, const double *v, const double *w) {
   double near2 = 0, far2 = 0; /* |v - w|^2, |v + w|^2 */

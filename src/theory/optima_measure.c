@@ -41,14 +41,6 @@ static void turn(const ep_mat *V, const double *w, const ep_mat *U, double angle
 
 /* ---- points on the hyperplane of w, where A(w) jumps */
 
-/* 1 - slope of the negative side; NAN where phi' does not jump at 0 alone */
-static double jump(const ep_layer *layer) {
-  const char *name = ep_activation_label(&layer->h);
-  if (strcmp(name, "relu") == 0) return 1;
-  if (strcmp(name, "linear") == 0) return 0;
-  return strcmp(name, "leaky") == 0 ? fabs(1 - layer->h.parameter) : NAN;
-}
-
 static ptrdiff_t on_hyperplane(double *s, const ep_mat *X, const double *w) {
   ptrdiff_t count = 0;
   ep_mat_vec(s, 1, X, EP_N, w, 0);
@@ -63,7 +55,7 @@ static ptrdiff_t on_hyperplane(double *s, const ep_mat *X, const double *w) {
 static ep_status touching(ep_work *work, ptrdiff_t *count, const ep_layer *layer, const double *w) {
   double *s;
   *count = 0;
-  if (!(jump(layer) > 0)) return EP_OK;
+  if (!(ep_activation_jump(&layer->h) > 0)) return EP_OK;
   EP_TRY(ep_work_get(work, &s, layer->X.rows, sizeof *s));
   *count = on_hyperplane(s, &layer->X, w);
   if (layer->X2.data) *count += on_hyperplane(s, &layer->X2, w);
@@ -206,7 +198,7 @@ static ep_status find_bounds(ep_work *work, ep_optimum *o, const ep_layer *layer
   ep_mat Lg;
   double *r, *c, z0 = 0;
   o->roughness_bound = o->r = o->z0 = NAN;
-  if (isnan(jump(layer)) || layer->alpha.kind == EP_ALPHA_GIVEN) return EP_OK;
+  if (isnan(ep_activation_jump(&layer->h)) || layer->alpha.kind == EP_ALPHA_GIVEN) return EP_OK;
   EP_TRY(new_side(&s[0], work, layer, &layer->X, w));
   if (layer->X2.data) EP_TRY(new_side(&s[1], work, layer, &layer->X2, w));
   EP_TRY(new_side(&before, work, layer, of_views || !layer->X0.data ? &layer->X : &layer->X0, w));
@@ -215,7 +207,8 @@ static ep_status find_bounds(ep_work *work, ep_optimum *o, const ep_layer *layer
   EP_TRY(ep_work_get(work, &c, n, sizeof *c));
   EP_TRY(ep_alpha_apply(&Lg, r, c, &layer->alpha, &before.h,
                         of_views && layer->X2.data ? &s[1].h : NULL, &s[0].g));
-  const bounds b = add_bounds(s, &Lg, r, c, jump(layer), ep_activation_lipschitz(&layer->h), chord);
+  const bounds b = add_bounds(s, &Lg, r, c, ep_activation_jump(&layer->h),
+                              ep_activation_lipschitz(&layer->h), chord);
   o->roughness_bound = b.bound;
   o->r = b.r;
   const double *mass = layer->alpha.mass.data;

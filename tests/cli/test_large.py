@@ -1,6 +1,7 @@
 """Data that do not fit --memory: read and augmented when asked for, from one file or several, to the same answers."""
 import json
 import os
+import zipfile
 
 import numpy as np
 import pytest
@@ -137,3 +138,71 @@ def test_peak_stays(call, save, rng, tmp_path):
     assert size < 150e6, size
     size = peak(call, "embed", "--model", "m.npz", "--data", "bytes.npy", "--memory", "150M", "--out", "e.npy")
     assert size < 150e6, size
+
+
+# ---- arrays of a .npz that stay in their file
+
+@pytest.mark.parametrize("kind", ["f4", "f8", "u1", "fortran"])
+def test_npz_is_read_where_it_stands(good, rng, tmp_path, kind):
+    """The same bits as of .npy, alone, beside another array by its name, and as shards."""
+    x = rng.integers(0, 256, size=(3000, 500)) if kind == "u1" else rng.normal(size=(3000, 500))
+    x = np.asfortranarray(x, "f4") if kind == "fortran" else x.astype(kind)
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "x.npz", x)
+    np.savez(tmp_path / "two.npz", other=np.ones((3, 2)), points=x)
+    for i, part in enumerate(np.split(x, [1300])):
+        np.savez(tmp_path / f"p-{i}.npz", part)
+    for i, data in enumerate(["x.npy", "x.npz", "two.npz:points", "p-*.npz"]):
+        good("fit", "--method", "whitened", *PAIRS, "--width", 30, "--data", data, "--out", f"m{i}.npz")
+        good("embed", "--model", f"m{i}.npz", "--data", data, "--out", f"e{i}.npy")
+    first = np.load(tmp_path / "e0.npy")
+    assert all(np.array_equal(first, np.load(tmp_path / f"e{i}.npy")) for i in (1, 2, 3))
+
+
+def test_npz_with_little_memory(good, ep, made, tmp_path):
+    """24 MB of points within 30 MB; packed ones are refused with what to do."""
+    x = np.load(made / "x.npy")
+    np.save(tmp_path / "x.npy", x)
+    np.savez(tmp_path / "x.npz", x)
+    np.savez_compressed(tmp_path / "packed.npz", x)
+    small = ["--memory", "30M", "--threads", 1]
+    for name in "npy", "npz":
+        good("fit", "--method", "whitened", *PAIRS, "--width", 20, "--data", f"x.{name}", *small, "--out", f"{name}.model", timeout=300)
+        good("embed", "--model", f"{name}.model", "--data", f"x.{name}", *small, "--out", f"{name}.e.npy")
+    assert np.array_equal(np.load(tmp_path / "npy.e.npy"), np.load(tmp_path / "npz.e.npy"))
+    r = ep("embed", "--model", "npz.model", "--data", "packed.npz", "--memory", "20M", "--threads", 1)
+    assert r.code == 2 and "np.savez" in r.err and "data convert" in r.err and r.err.count("\n") == 1
+
+
+@pytest.fixture
+def patched(rng, tmp_path):
+    """bad.npz with bytes of the second array's header changed: {place: bytes}."""
+    def write(changes):
+        np.savez(tmp_path / "bad.npz", other=np.ones((3, 2)), points=rng.normal(size=(3000, 50)))
+        with zipfile.ZipFile(tmp_path / "bad.npz") as z:
+            start = z.getinfo("points.npy").header_offset
+        with open(tmp_path / "bad.npz", "r+b") as f:
+            for at, new in changes.items():
+                f.seek(start + at)
+                f.write(new)
+    return write
+
+
+@pytest.mark.parametrize("at,new", [(0, b"PX"), (8, b"\x08"), (14, b"\1\2"), (26, b"\0\0"), (26, b"\xff\xff"), (28, b"\0\0"), (28, b"\xff\xff"),
+                                    (18, b"\7"), (22, b"\7"), (900000, b"\1\2\3")])
+def test_npz_with_a_bad_header(ep, patched, at, new):
+    """Signature, method, checksum, lengths of name and extra field, sizes, a value."""
+    patched({at: new})
+    r = ep("fit", "--data", "bad.npz:points", "--method", "pca", "--width", 20, "--outputs", 2)
+    assert r.code == 2 and r.err.startswith("eigenpair fit: bad.npz") and "damaged" in r.err and r.err.count("\n") == 1, r.err
+
+
+def test_npz_with_sizes_in_the_extra_field(good, ep, patched):
+    """As of arrays past 4 GB: behind 'points.npy' and 4 bytes."""
+    fit = ["fit", "--data", "bad.npz:points", "--method", "pca", "--width", 20, "--outputs", 2]
+    patched({18: b"\xff" * 8})
+    good(*fit)
+    for wrong in {44: b"\7"}, {52: b"\7"}, {40: b"\2"}, {42: b"\x08"}:
+        patched({18: b"\xff" * 8, **wrong})
+        r = ep(*fit)
+        assert r.code == 2 and "bad.npz:points: its header is damaged" in r.err

@@ -432,7 +432,9 @@ READ_FOR_LONG = {
     "table.csv": lambda p: big_csv(p, b"a,b,c,d,e,f,g,h\n"),
     "packed.npz": lambda p: bomb(p, 8 * BIG),
     "packed.gz": lambda p: bomb(p, 8 * BIG),
+    "lines.txt": lambda p: p.write_bytes(b"a line\n" * 10 ** 7),
 }
+LITTLE = ["--method", "gd", "--epochs", 1, "--width", 8, "--outputs", 2, "--memory", "20G", "--out", "m.npz"]
 
 
 @shipped_only
@@ -440,7 +442,8 @@ READ_FOR_LONG = {
 def test_loading_obeys_sigterm(call, tmp_path, name):
     """Defect 7: asked to stop while it loads a large file, the program ends with less than a second's work, and writes nothing."""
     READ_FOR_LONG[name](tmp_path / name)
-    how = call("fit", "--data", name, "--method", "gd", "--epochs", 1, "--width", 8, "--outputs", 2, "--memory", "20G", "--out", "m.npz")
+    np.save(tmp_path / "e.npy", np.ones((5, 2)))
+    how = call(*(["explore", "--embedding", "e.npy", "--text", name, "--out", "page"] if name == "lines.txt" else ["fit", "--data", name, *LITTLE]))
     process = subprocess.Popen(**how, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until_at_work(process)  # it is reading by now
     before = processor_seconds(process.pid)
@@ -451,7 +454,7 @@ def test_loading_obeys_sigterm(call, tmp_path, name):
     # the words of a reader that was stopped: a fit that was would have saved its work
     assert process.returncode == 130 and out == "" and "interrupted; nothing was written" in err, (process.returncode, err)
     assert usage.ru_utime + usage.ru_stime - before < 1
-    assert [p.name for p in tmp_path.iterdir()] == [name]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["e.npy", name]
 
 
 # ---- 16: small files that take long

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
   text[size] = 0;
   ep_setup_default(&s);
   ep_setup_default(&again);
-  if (!ep_json_parse(&object, text, "x")) {
+  if (!ep_json_parse(&object, text, 1e9, "x")) {
     if (!ep_setup_from_json(&s, object)) {
       if (ep_setup_to_json(&a, &s) || ep_setup_from_json(&again, a) || ep_setup_to_json(&b, &again))
         abort();

@@ -1,9 +1,35 @@
 /* .npz: archives in memory, as they are (first byte even) or made from a description (odd; archive.h) */
 #include "archive.h"
+#include "data/npz_place.h"
 #include "use.h"
+
+#include <fcntl.h>
 
 static const char *const members[] = {"X.npy",   "W.npy", "arr_0.npy", "config.npy",
                                       "a/b.npy", "X",     "note.txt",  "../X.npy"};
+
+/* An array that is read where it stands is the one that libzip unpacks. */
+static void compare(ep_npz *z, const uint8_t *bytes, size_t size, const char *name) {
+  uint64_t at, length;
+  bool stored;
+  char full[1280];
+  ep_array whole, part;
+  const int file = open(as_file(bytes, size), O_RDONLY);
+  if (file < 0) abort();
+  if (!ep_npz_place(&at, &length, &stored, full, z, name, file, size) && stored) {
+    if (at > size || length > size - at) abort();
+    const bool good = !(name ? ep_npz_get(&whole, z, name) : ep_npz_get_only(&whole, z));
+    if (good != !ep_parse_npy(&part, bytes + at, length, full)) abort();
+    if (good) {
+      const size_t all = (size_t)ep_array_count(&whole) * ep_dtype_size(whole.dtype);
+      if (whole.dtype != part.dtype || ep_array_count(&whole) != ep_array_count(&part)) abort();
+      if (all && memcmp(whole.data, part.data, all) != 0) abort();
+      ep_array_free(&whole);
+      ep_array_free(&part);
+    }
+  }
+  close(file);
+}
 
 static void look(const uint8_t *bytes, size_t size) {
   static const char *const names[] = {"X", "W", "arr_0", "config"};
@@ -25,6 +51,7 @@ static void look(const uint8_t *bytes, size_t size) {
     for (const char *p = text; *p; p++) sink = *p;
     ep_npz_text_free(text);
   }
+  for (int i = 0; i < 5; i++) compare(z, bytes, size, i < 4 ? names[i] : NULL);
   ep_npz_close(z);
 }
 

@@ -17,7 +17,7 @@ static void by_plan(const uint8_t *bytes, size_t size, const ep_data_config *con
   const uint8_t *end = memchr(bytes, 0, size);
   json_t *plan;
   ep_table t;
-  if (!end || ep_json_parse(&plan, (const char *)bytes, "plan")) return;
+  if (!end || ep_json_parse(&plan, (const char *)bytes, 1e9, "plan")) return;
   const size_t rest = size - (size_t)(end + 1 - bytes);
   if (!ep_plan_check(plan, "plan") &&
       !ep_parse_table(&t, end + 1, rest, "t.csv", config, EP_SINGLE, plan)) {

@@ -234,9 +234,9 @@ put("config", "types", b'{"width": "10", "rate": 1, "data": 5, "precision": null
 put("options", "gd", "".join(f"{k} {v}\n" for k, v in settings.items()).encode())
 put("options", "limits", b"width 10000001\nmemory 4G\nmemory 1e400\nseed 0x10\nrate nan\nactivation leaky:0.5\nloss softmax\n")
 put("jobs", "small", json.dumps({"width": 100, "seed": 0, "spectrum": [0.5, 0.25], "methods": {
-    m: {"loss": -0.5, "status": "done", "epochs": 3, "seconds": 0.1, "memory": 1e6, "accuracy": 0.5}
+    m: {"method": m, "analytic": m == "kernel", "loss": -0.5, "status": "done", "epochs": 3, "seconds": 0.1, "memory": 1e6, "accuracy": 0.5}
     for m in ("gd", "kernel", "pca", "grassmann")}}).encode())
-put("jobs", "empty", b'{"width": 1, "seed": 0, "methods": {"gd": {}}}')
+put("jobs", "empty", b'{"width": 1, "seed": 0, "methods": {"gd": {"method": "gd"}}}')
 sample = json.loads((HERE.parents[1] / "page/sample.json").read_text())
 for section in sample["sections"]:
     for figure in section.get("figures", []):

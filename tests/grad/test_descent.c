@@ -11,7 +11,7 @@ enum { D = 4, N = 6, H = 7, Z = 2 };
 
 /* N triplets in R^D */
 static void make_points(ep_points *p) {
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   *p = (ep_points){.X = random_mat(EP_DOUBLE, 2 * N, D, 7)};
   CHECK_OK(ep_pairs_draw(&p->pairs, N, &plan, 3));
 }

@@ -1,4 +1,7 @@
 """What is wrong is said by an exception of the right kind, which names the argument; the interpreter lives on."""
+import json
+import os
+
 import eigenpair as ep
 import numpy as np
 import pytest
@@ -113,3 +116,45 @@ def test_none_is_the_default(X):
     none = ep.Contrastive(n_components=2, method=None, width=None, epochs=None, init=None, threads=None, memory=None).fit(X)
     assert none.numbers_["chosen"] == plain.numbers_["chosen"]
     np.testing.assert_array_equal(none.transform(X), plain.transform(X))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "float16", "complex64", "int64", object])
+def test_types_that_a_model_cannot_have(X, tmp_path, dtype):
+    """Two there are; of others nothing is begun."""
+    model = small().fit(X).model_
+    model.save(tmp_path / "m.npz")
+    for call in (lambda: model.astype(dtype), lambda: ep.load(tmp_path / "m.npz", dtype=dtype),
+                 lambda: model.__setstate__({"bytes": model.to_bytes(), "dtype": dtype})):
+        with pytest.raises(ValueError, match="dtype is float32 or float64"):
+            call()
+    assert np.isfinite(model.embed(X)).all()
+
+
+def test_weights_of_another_type(X, tmp_path):
+    """A file without a config, its weights of a type that no model has, is read as float32."""
+    np.savez(tmp_path / "m.npz", V=np.ones((8, X.shape[1]), "f2"), W=np.ones((8, 2), "f2"))
+    try:
+        model = ep.load(tmp_path / "m.npz")
+    except ValueError:
+        return
+    assert model.dtype == np.float32 and model.embed(X).shape == (len(X), 2)
+
+
+def test_a_model_names_no_file(X, tmp_path):
+    """Defect 17: settings of a stranger's model: no file is written or read, no memory or threads taken by them."""
+    small(method="gd", epochs=1).fit(X).save(tmp_path / "m.npz")
+    with np.load(tmp_path / "m.npz") as z:
+        arrays = dict(z)
+    config = json.loads(arrays["config"].item())
+    config.update(checkpoint=str(tmp_path / "taken.npz"), every=1, epochs=2, init=str(tmp_path / "none.npz"), threads=64, memory=1.0)
+    np.savez(tmp_path / "m.npz", **{**arrays, "config": json.dumps(config)})
+    again = ep.Contrastive.load(tmp_path / "m.npz")
+    assert (again.epochs, again.checkpoint, again.every, again.init, again.threads) == (2, "", 0, "", ep.Contrastive().threads)
+    again.fit(X)
+    assert [p.name for p in tmp_path.iterdir()] == ["m.npz"]
+
+
+def test_a_pipe_is_no_model(tmp_path):
+    os.mkfifo(tmp_path / "m.npz")
+    with pytest.raises(ValueError, match="not a regular file"):
+        ep.load(tmp_path / "m.npz")

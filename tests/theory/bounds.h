@@ -30,7 +30,7 @@ typedef struct {
 
 /* near pairs: a positive is its anchor and a little noise */
 static inline ep_points make_points(ptrdiff_t n, ptrdiff_t d, ep_precision prec, bool unit) {
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   ep_points p = {.X = random_mat(prec, 2 * n, d, 91)};
   for (ptrdiff_t i = n; i < 2 * n; i++)
     for (ptrdiff_t j = 0; j < d; j++)

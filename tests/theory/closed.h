@@ -30,7 +30,7 @@ static const kind_of_pairs kinds[] = {
 enum { KINDS = sizeof kinds / sizeof *kinds, N = 24, D = 7 };
 
 static inline ep_points make_points(const kind_of_pairs *k) {
-  const ep_pair_plan plan = {k->positives, k->negatives, k->others};
+  const ep_pair_plan plan = {k->positives, k->negatives, k->others, false};
   ep_points p = {.X = random_mat(EP_DOUBLE, (ptrdiff_t)N * (1 + k->positives), D, 41)};
   CHECK_OK(ep_pairs_draw(&p.pairs, N, &plan, 3));
   for (ptrdiff_t i = N; i < p.X.rows; i++) /* a positive is near its anchor */
@@ -158,7 +158,7 @@ static inline double orthonormality(const ep_mat *W) {
 enum { TALL = 9, WIDE = 8, FILTERS = 5, SIZE = 3, GRID = 2 };
 
 static inline ep_points make_images(int channels, int positives) {
-  const ep_pair_plan plan = {positives, 0, false};
+  const ep_pair_plan plan = {positives, 0, false, false};
   ep_points p = {.X = random_mat(EP_DOUBLE, (ptrdiff_t)N * (1 + positives),
                                  (ptrdiff_t)channels * TALL * WIDE, 46),
                  .shape = {channels, TALL, WIDE}};

@@ -164,7 +164,7 @@ static void descent(void **state) {
       ep_points p = make_points(10, 8, EP_DOUBLE, v & 4);
       if (strcmp(c[k].loss, "ntxent") == 0) { /* two views */
         ep_pairs_free(&p.pairs);
-        CHECK_OK(ep_pairs_draw(&p.pairs, 10, &(ep_pair_plan){1, 0, false}, 3));
+        CHECK_OK(ep_pairs_draw(&p.pairs, 10, &(ep_pair_plan){1, 0, false, false}, 3));
       }
       train(&t, p);
       check_all(&t, c[k].applies);

@@ -8,7 +8,7 @@ static const double ridges[RIDGES] = {1e-4, 1e-3, 1e-2, 1e-1, 1};
 
 /* views of a point agree the less the later the coordinate */
 static ep_points make_views(int positives) {
-  const ep_pair_plan plan = {positives, 0, false};
+  const ep_pair_plan plan = {positives, 0, false, false};
   ep_points p = {.X = random_mat(EP_DOUBLE, (ptrdiff_t)ANCHORS * (1 + positives), D, 43)};
   CHECK_OK(ep_pairs_draw(&p.pairs, ANCHORS, &plan, 3));
   for (ptrdiff_t i = ANCHORS; i < p.X.rows; i++)

@@ -62,7 +62,7 @@ static void little_memory(void **state) {
   (void)state;
   static ep_setup s;
   ep_points p = {.X = random_mat(EP_DOUBLE, 6000, D, 43)};
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   CHECK_OK(ep_pairs_draw(&p.pairs, 3000, &plan, 1));
   double first[4] = {0};
   for (int k = 0; k < 4; k++) {
@@ -90,7 +90,7 @@ static void missing_gap(void **state) {
   ep_points p = {0};
   CHECK_OK(ep_mat_new(&p.X, EP_DOUBLE, 4 * HALF, 2 * D));
   ep_mat x = random_mat(EP_DOUBLE, 2 * HALF, D, 44);
-  const ep_pair_plan plan = {1, 0, false};
+  const ep_pair_plan plan = {1, 0, false, false};
   CHECK_OK(ep_pairs_draw(&p.pairs, 2 * HALF, &plan, 1));
   for (int i = 0; i < 2 * HALF; i++)
     for (int j = 0; j < D; j++) /* anchor i and positive 2 HALF + i: copies in other dimensions */

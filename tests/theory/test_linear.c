@@ -47,7 +47,7 @@ static void matrix_of_pairs(void **state) {
 static void streamed(void **state) {
   (void)state;
   enum { N = 30, DIM = 4, STEP = 7 };
-  const ep_pair_plan plan = {1, 2, false};
+  const ep_pair_plan plan = {1, 2, false, false};
   ep_pairs pairs, batch;
   CHECK_OK(ep_pairs_draw(&pairs, N, &plan, 4));
   ep_mat X = random_mat(EP_DOUBLE, pairs.points, DIM, 1), C, S;

@@ -191,7 +191,7 @@ static ep_status everything(const ep_mat *C, const ep_points *p) {
 
 static void memory(void **state) {
   (void)state;
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   ep_mat C = with_spectrum(mixed, D, 3);
   ep_points p = {.X = random_mat(EP_DOUBLE, 8, D, 7)};
   CHECK_OK(ep_pairs_draw(&p.pairs, 4, &plan, 3));
@@ -242,7 +242,7 @@ static ep_status run_method(const ep_points *p) {
 
 static void memory_of_runs(void **state) {
   (void)state;
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   ep_points p = {.X = random_mat(EP_DOUBLE, 8, D, 7)};
   CHECK_OK(ep_pairs_draw(&p.pairs, 4, &plan, 3));
   const size_t before = ep_mem_current();

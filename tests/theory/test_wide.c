@@ -155,7 +155,7 @@ static void linearised_is_frozen(void **state) {
   static const char *const losses[] = {"linear", "softmax"};
   for (int c = 0; c < 8; c++) {
     ep_points p = {.X = random_mat(EP_DOUBLE, 12, 5, 71)};
-    const ep_pair_plan plan = {1, 1, false};
+    const ep_pair_plan plan = {1, 1, false, false};
     ep_model *a, *b;
     ep_fit_info ia, ib;
     ep_mat T = random_mat(EP_DOUBLE, 9, 5, 72), E, F;

@@ -14,7 +14,7 @@ static char out[64];
 /* P points of dimension D; anchors 0..3, positives 4..7, negatives among the anchors */
 static ep_points make_points(ptrdiff_t dimension, int negatives) {
   ep_points p = {.X = random_mat(EP_DOUBLE, 8, dimension, 31)};
-  const ep_pair_plan plan = {1, negatives, false};
+  const ep_pair_plan plan = {1, negatives, false, false};
   CHECK_OK(ep_pairs_draw(&p.pairs, 4, &plan, 1));
   for (ptrdiff_t j = 0; j < dimension; j++) ep_set(&p.X, 5, j, 0); /* a blank crop */
   return p;

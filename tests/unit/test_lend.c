@@ -155,7 +155,7 @@ static void bad_groups(void **state) {
   ep_pairs p;
   ep_points out;
   static const ptrdiff_t apart[3] = {0, 1, 2}, one[3] = {4, 4, 4};
-  const ep_pair_plan plan = {1, 1, false};
+  const ep_pair_plan plan = {1, 1, false, false};
   CHECK_STATUS(ep_pairs_group(&p, apart, 3, &plan, 0), EP_ERR_INPUT);
   CHECK_STATUS(ep_pairs_group(&p, one, 3, &plan, 0), EP_ERR_INPUT);
   double x[6] = {1, 2, 3, 4, 5, NAN};

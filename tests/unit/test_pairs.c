@@ -17,6 +17,9 @@ static void plans(void **state) {
   ep_pair_plan p;
   CHECK_OK(ep_pair_plan_parse(&p, "2+3"));
   assert_true(p.positives == 2 && p.negatives == 3 && !p.all_others);
+  assert_false(p.by_label);
+  CHECK_OK(ep_pair_plan_parse(&p, "labels:2+4"));
+  assert_true(p.positives == 2 && p.negatives == 4 && !p.all_others && p.by_label);
   CHECK_OK(ep_pair_plan_parse(&p, "all"));
   assert_true(p.positives == 1 && p.negatives == 0 && p.all_others);
   static const char *const bad[] = {"", "two", "0+1", "1+", "1+x", "1+2+3", "-1+2", "99999+1"};
@@ -31,7 +34,7 @@ static void draw(void **state) {
   int met[N][N] = {{0}};
   for (int r = 0; r < REPEATS; r++) {
     ep_pairs pairs;
-    const ep_pair_plan plan = {2, 3, false};
+    const ep_pair_plan plan = {2, 3, false, false};
     CHECK_OK(ep_pairs_draw(&pairs, N, &plan, r));
     assert_int_equal(pairs.points, 3 * N);
     for (int n = 0; n < N; n++) {
@@ -52,7 +55,7 @@ static void draw(void **state) {
 static void batch(void **state) {
   (void)state;
   ep_pairs pairs, part;
-  const ep_pair_plan plan = {1, 2, false};
+  const ep_pair_plan plan = {1, 2, false, false};
   const ptrdiff_t anchors[3] = {6, 1, 4};
   ptrdiff_t point[16], place[16];
   CHECK_OK(ep_pairs_draw(&pairs, 8, &plan, 1));
@@ -79,7 +82,7 @@ static void merge(void **state) {
   enum { P = 60, D = 5 };
   ep_mat X = random_mat(EP_SINGLE, P, D, 1), Y;
   ep_pairs pairs;
-  const ep_pair_plan plan = {2, 1, false};
+  const ep_pair_plan plan = {2, 1, false, false};
   for (int i = 0; i < P; i += 3)
     for (int j = 0; j < D; j++) ep_set(&X, i, j, i % 2 ? 0 : 7);
   CHECK_OK(ep_pairs_draw(&pairs, P / 3, &plan, 1));
@@ -185,7 +188,8 @@ static void out_of_memory(void **state) {
 /* Tr(U'SU) is minus the linear loss with the dot product, for any pairs; S T against the dense S. */
 static void pair_matrix(void **state) {
   (void)state;
-  static const ep_pair_plan plans_[] = {{1, 1, false}, {2, 3, false}, {1, 0, false}, {1, 0, true}};
+  static const ep_pair_plan plans_[] = {
+      {1, 1, false, false}, {2, 3, false, false}, {1, 0, false, false}, {1, 0, true, false}};
   for (size_t k = 0; k < sizeof plans_ / sizeof *plans_; k++) {
     ep_pairs pairs;
     ep_pair_matrix S;
@@ -231,7 +235,7 @@ static void pair_matrix(void **state) {
 static void by_label(void **state) {
   (void)state;
   static const int label[] = {3, 1, 3, 1, 1, 3, 7, 3}, one[] = {2, 2, 2};
-  const ep_pair_plan plan = {2, 3, false};
+  const ep_pair_plan plan = {2, 3, false, false};
   ep_pairs p;
   CHECK_OK(ep_pairs_by_label(&p, label, 8, &plan, 5));
   assert_int_equal(p.anchors, 8);

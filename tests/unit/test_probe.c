@@ -136,7 +136,7 @@ static void tiles(void **state) {
   (void)state;
   enum { A = 2500, B = 1100 };
   ep_mat X = random_mat(EP_SINGLE, A, 3, 1), Y = random_mat(EP_DOUBLE, B, 3, 2);
-  const ep_rows rx = ep_rows_all(&X), ry = ep_rows_all(&Y);
+  const ep_tall rx = ep_tall_all(&X), ry = ep_tall_all(&Y);
   seen s = {ep_alloc(A, sizeof *s.next), ep_alloc(A, sizeof *s.sum)};
   CHECK_OK(ep_tiles(&rx, &ry, EP_COSINE, see, &s, "test"));
   for (ptrdiff_t i = 0; i < A; i += 97) {

@@ -146,7 +146,7 @@ static ep_status fit_and_embed(ep_run *run, job *j, const ep_mat *X, const char 
   s->fit.epochs = epochs;
   s->run.seed = j->kind;
   snprintf(s->files.out, sizeof s->files.out, "/tmp/eigenpair-none.npz");
-  ep_status st = ep_pairs_draw(&p.pairs, N / 2, &(ep_pair_plan){1, 1, false}, 3);
+  ep_status st = ep_pairs_draw(&p.pairs, N / 2, &(ep_pair_plan){1, 1, false, false}, 3);
   if (!st) st = ep_fit(run, &m, &info, &p, s);
   if (!st) {
     const ep_run_scope scope = ep_run_enter(run);

@@ -1,7 +1,7 @@
 /* Ranks, principal angles, Procrustes, CKA: exact cases, identities, plain references. */
 #include "core/mem.h"
 #include "random_mat.h"
-#include "spectral/rows.h"
+#include "spectral/tall.h"
 
 #include <eigenpair/subspace.h>
 
@@ -35,8 +35,8 @@ static void blocks_of_rows(void **state) {
       for (ptrdiff_t i = 0; i < n; i++) ep_set(&X, i, 4, 0);
       for (ptrdiff_t i = 0; i < n; i++) ep_set(&X, i, 5, 1e4 + ep_get(&X, i, 5));
       ep_mat_copy(&D2, &X);
-      const ep_rows rows = ep_rows_all(&X);
-      CHECK_OK(ep_rows_moments(mean, sd, &rows));
+      const ep_tall rows = ep_tall_all(&X);
+      CHECK_OK(ep_tall_moments(mean, sd, &rows));
       for (int j = 0; j < D; j++) {
         long double sum = 0, square = 0;
         for (ptrdiff_t i = 0; i < n; i++) sum += *ep_d(&D2, i, j);
@@ -48,14 +48,14 @@ static void blocks_of_rows(void **state) {
         CHECK_NEAR(sd[j], j == 2 || j == 4 ? 0 : sqrt((double)(square / n)), 1e-12);
       }
       assert_true(sd[2] == 0 && sd[4] == 0);
-      CHECK_OK(ep_rows_cross(&G, &rows, &rows));
+      CHECK_OK(ep_tall_cross(&G, &rows, &rows));
       ep_mat_mul(&H, 1, &D2, EP_T, &D2, EP_N, 0);
       CHECK_NEAR(mat_gap(&G, &H), 0, 1e-14 * ep_mat_max(&H));
-      CHECK_OK(ep_rows_singular(sigma, &rows));
+      CHECK_OK(ep_tall_singular(sigma, &rows));
       CHECK_OK(ep_mat_svd(NULL, whole, NULL, &D2));
       for (int j = 0; j < D && j < n; j++) CHECK_NEAR(sigma[j], whole[j], 1e-13 * whole[0]);
       double me, effective, alone, both;
-      CHECK_OK(ep_rows_ranks(&me, &effective, &G, &rows, mean, sd));
+      CHECK_OK(ep_tall_ranks(&me, &effective, &G, &rows, mean, sd));
       CHECK_OK(ep_rankme(&alone, &X));
       CHECK_OK(ep_effective_rank(&both, &X));
       CHECK_NEAR(me, alone, prec ? 1e-11 : 1e-6); /* column 2 counts as constant */
@@ -78,8 +78,8 @@ static void chosen_rows(void **state) {
   ep_mat X = random_mat(EP_SINGLE, 6, 3, 4), Y = zeros(EP_DOUBLE, 2, 3);
   const ptrdiff_t index[] = {5, 0, 3, 3};
   const double shift[] = {1, 2, 3}, scale[] = {2, 0, -1};
-  const ep_rows rows = {.X = &X, .count = 4, .index = index, .shift = shift, .scale = scale};
-  ep_rows_get(&Y, &rows, 2);
+  const ep_tall rows = {.X = &X, .count = 4, .index = index, .shift = shift, .scale = scale};
+  ep_tall_get(&Y, &rows, 2);
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 3; j++)
       CHECK_NEAR(*ep_d(&Y, i, j), (ep_get(&X, 3, j) - shift[j]) * scale[j], 0);

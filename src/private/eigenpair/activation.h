@@ -13,6 +13,12 @@ double ep_activation_slope(const ep_activation *phi, double a);
 double ep_activation_curve(const ep_activation *phi, double a); /* phi'' */
 double ep_activation_lipschitz(const ep_activation *phi);       /* INFINITY: there is none */
 double ep_activation_smoothness(const ep_activation *phi);      /* INFINITY: there is none */
+/* phi(ta) = t^degree phi(a) for t > 0; 0: it is not homogeneous. */
+double ep_activation_degree(const ep_activation *phi);
+/* |phi'(0+) - phi'(0-)| of one made of two lines, or of one; NAN: it is another. */
+double ep_activation_jump(const ep_activation *phi);
+bool ep_activation_mirrored(const ep_activation *phi); /* phi(-a) is phi(a) or -phi(a) */
+bool ep_activation_is_linear(const ep_activation *phi);
 
 /* H = phi(A), S = phi'(A), C = phi''(A), entry by entry; each of them may be A. Serial: callers share out rows. */
 void ep_activation_values(const ep_mat *H, const ep_activation *phi, const ep_mat *A);

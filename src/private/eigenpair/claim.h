@@ -44,9 +44,10 @@ typedef struct {
       control; /* where the criterion must fail, run and shown with the rest; NULL: there is none */
   const char *outcome; /* of the committed run (docs/findings.md): pass, fail, answered */
   const char *data;    /* a data set that it needs past --quick, or NULL */
-  /* "FILE: `OLD` becomes `NEW`": with this its test goes red (tools/mutants.py); NULL: a question that cannot fail */
+  /* "FILE: `OLD` becomes `NEW`": with this its test goes red (tools/mutants.py) */
   const char *mutation;
-  bool question; /* of the paper: no criterion that it can fail, its numbers are the answer */
+  bool in_double; /* whatever --precision says */
+  bool question;  /* of the paper: no criterion that it can fail, its numbers are the answer */
 } ep_claim;
 /* One table a paper; ends with a row whose id is NULL. */
 extern const ep_claim ep_claims_wide[], ep_claims_linear[], ep_claims_tangent[], ep_claims_optima[];

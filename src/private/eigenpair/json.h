@@ -15,4 +15,6 @@ ep_status ep_json_copy(json_t **out, const json_t *value);
 /* As text, for free, or NULL: jansson's own leaves names out when memory ends. */
 char *ep_json_text(const json_t *value, size_t flags);
 /* Text to an object, or the reason why not: `what` (a file) is not JSON, or out of memory. */
-ep_status ep_json_parse(json_t **out, const char *text, const char *what);
+ep_status ep_json_parse(json_t **out, const char *text, double room, const char *what);
+/* Is there room for JSON of so many bytes, whatever it says? */
+ep_status ep_json_check(size_t size, double room, const char *what);

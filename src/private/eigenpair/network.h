@@ -25,6 +25,8 @@ ep_status ep_net_start(ep_net *out, const ep_net_config *config, ptrdiff_t input
 ep_status ep_net_begin(ep_net *out, const ep_net *start, const ep_net_config *config,
                        const ep_variance_config *variances, ptrdiff_t inputs, uint64_t seed,
                        ep_precision prec);
+/* H (n x M) = h_L(X), the last hidden layer. */
+ep_status ep_net_hidden(const ep_mat *H, const ep_net *net, const ep_mat *X);
 /* A_i += t b for every row; t = 0: there are no biases. Serial: callers share out rows. */
 void ep_net_add_bias(const ep_mat *A, double t, const ep_mat *b);
 /* A variance of a shape, where 0 stands for 1. */

@@ -27,5 +27,8 @@ double ep_objective_partners(const ep_objective *objective, const ep_pairs *pair
 
 /* Fewest anchors a batch can have. */
 ptrdiff_t ep_objective_least_anchors(const ep_objective *objective, const ep_pairs *pairs);
+/* *loss = L(F), dF = dL/dF (NULL: value only). F and dF are double, pairs->points x Z. */
+ep_status ep_objective_value(double *loss, const ep_mat *dF, const ep_mat *F, const ep_pairs *pairs,
+                             const ep_objective *objective);
 /* Bytes of scratch that ep_objective_value takes. */
 double ep_objective_memory(const ep_objective *objective, const ep_pairs *pairs, ptrdiff_t outputs);

@@ -9,7 +9,8 @@ enum { EP_MOST_CLAIMS = 128 };
 ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const *words,
                          int word_count);
 
-/* [{"id", "paper", "source", "says", "criterion", "control", "mutation", "outcome" of the committed run}, ..]; *out is the caller's. */
+/* [{"id", "paper", "source", "says", "criterion", "control", "mutation", "command", "outcome" of the committed run}, ..];
+ * *out is the caller's. */
 ep_status ep_claims_list(json_t **out, const ep_claim *const *claims, int count);
 /* What became of every statement of the papers that the claims belong to: [{"paper", "where", "by", "outcome", "note"}, ..];
  * *out is the caller's. */
@@ -41,7 +42,7 @@ typedef struct {
 ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
                        ep_claim_size size, const ep_run_config *run, const char *folder);
 void ep_reproduced_free(ep_reproduced *r);
-/* {"id", "paper", "source", "says", "criterion", "control" and "mutation" (or null), "pass", "outcome", "measured": {..},
+/* {"id", "paper", "source", "says", "criterion", "control" and "mutation" (or null), "command", "pass", "outcome", "measured": {..},
  *  "figures": [..], "notes": [..], "found": [..], "seconds", "error" (only if it could not run)}; *out is the caller's. */
 ep_status ep_checked_to_json(json_t **out, const ep_checked *c);
 

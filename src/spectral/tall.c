@@ -1,4 +1,4 @@
-#include "spectral/rows.h"
+#include "spectral/tall.h"
 
 #include <eigenpair/run.h>
 
@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-ep_rows ep_rows_all(const ep_mat *X) { return (ep_rows){.X = X, .count = X->rows}; }
+ep_tall ep_tall_all(const ep_mat *X) { return (ep_tall){.X = X, .count = X->rows}; }
 
 static void widen(double *restrict y, const float *restrict x, ptrdiff_t n) {
   for (ptrdiff_t j = 0; j < n; j++) y[j] = (double)x[j];
@@ -35,13 +35,13 @@ ep_status ep_reader_check(const ep_reader *r) {
   return r && r->status ? EP_FAIL(r->status, "%s", r->message) : EP_OK;
 }
 
-static void read_rows(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
+static void read_rows(const ep_mat *to, const ep_tall *rows, ptrdiff_t first) {
   ep_reader_read(rows->reader, to, rows->index ? rows->index + first : NULL, first);
   for (ptrdiff_t i = 0; rows->shift && i < to->rows; i++)
     adjust(ep_d(to, i, 0), rows->shift, rows->scale, to->cols);
 }
 
-void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
+void ep_tall_get(const ep_mat *to, const ep_tall *rows, ptrdiff_t first) {
   const ep_mat *X = rows->X;
   if (rows->reader) {
     read_rows(to, rows, first);
@@ -56,8 +56,8 @@ void ep_rows_get(const ep_mat *to, const ep_rows *rows, ptrdiff_t first) {
   }
 }
 
-static ptrdiff_t block_rows(const ep_rows *rows, ptrdiff_t first) {
-  return rows->count - first < EP_ROWS_BLOCK ? rows->count - first : EP_ROWS_BLOCK;
+static ptrdiff_t block_rows(const ep_tall *rows, ptrdiff_t first) {
+  return rows->count - first < EP_TALL_BLOCK ? rows->count - first : EP_TALL_BLOCK;
 }
 
 /* ---- moments */
@@ -76,21 +76,21 @@ static void add_up(double *a, double *b, double *top, const double *c, const ep_
 }
 
 /* Twice: the sums of the second pass are about the mean of the first, so nothing cancels. */
-static ep_status moments(ep_work *work, double *mean, double *sd, const ep_rows *rows) {
+static ep_status moments(ep_work *work, double *mean, double *sd, const ep_tall *rows) {
   const ptrdiff_t d = rows->X->cols;
   const double n = (double)rows->count;
   const double unit = 16 * (rows->X->prec == EP_SINGLE ? FLT_EPSILON : DBL_EPSILON);
   ep_mat block;
   double *a, *b, *top;
-  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, d));
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_TALL_BLOCK, d));
   EP_TRY(ep_work_get(work, &a, 3 * d, sizeof *a));
   b = a + d, top = b + d;
   memset(mean, 0, (size_t)d * sizeof *mean);
   for (int pass = 0; pass < 2; pass++) {
     memset(a, 0, 3 * (size_t)d * sizeof *a);
-    for (ptrdiff_t i = 0; i < rows->count; i += EP_ROWS_BLOCK) {
+    for (ptrdiff_t i = 0; i < rows->count; i += EP_TALL_BLOCK) {
       const ep_mat part = ep_mat_rows(&block, 0, block_rows(rows, i));
-      ep_rows_get(&part, rows, i);
+      ep_tall_get(&part, rows, i);
       add_up(a, b, top, mean, &part);
     }
     for (ptrdiff_t j = 0; j < d; j++) mean[j] += a[j] / n;
@@ -102,36 +102,36 @@ static ep_status moments(ep_work *work, double *mean, double *sd, const ep_rows 
   return EP_OK;
 }
 
-ep_status ep_rows_moments(double *mean, double *sd, const ep_rows *rows) {
+ep_status ep_tall_moments(double *mean, double *sd, const ep_tall *rows) {
   ep_work work = {0};
   const ep_status st = moments(&work, mean, sd, rows);
   ep_work_free(&work);
   return st;
 }
 
-ep_status ep_rows_centre(ep_rows *rows, ep_work *work) {
+ep_status ep_tall_centre(ep_tall *rows, ep_work *work) {
   const ptrdiff_t d = rows->X->cols;
   double *mean, *keep;
   EP_TRY(ep_work_get(work, &mean, d, sizeof *mean));
   EP_TRY(ep_work_get(work, &keep, d, sizeof *keep));
-  EP_TRY(ep_rows_moments(mean, keep, rows));
+  EP_TRY(ep_tall_moments(mean, keep, rows));
   for (ptrdiff_t j = 0; j < d; j++) keep[j] = keep[j] > 0; /* else rounding is left */
   rows->shift = mean, rows->scale = keep;
   return EP_OK;
 }
 
-ep_status ep_rows_centred(ep_rows *out, ep_work *work, const ep_mat *X) {
-  *out = ep_rows_all(X);
-  return ep_rows_centre(out, work);
+ep_status ep_tall_centred(ep_tall *out, ep_work *work, const ep_mat *X) {
+  *out = ep_tall_all(X);
+  return ep_tall_centre(out, work);
 }
 
-double ep_rows_max(const ep_rows *rows, const ep_mat *block) {
+double ep_tall_max(const ep_tall *rows, const ep_mat *block) {
   double most = 0;
   if (!rows->reader) return ep_mat_max(rows->X);
   for (ptrdiff_t i = 0; i < rows->count && !isnan(most); i += block->rows) {
     const ep_mat part =
         ep_mat_rows(block, 0, rows->count - i < block->rows ? rows->count - i : block->rows);
-    ep_rows_get(&part, rows, i);
+    ep_tall_get(&part, rows, i);
     const double here = ep_mat_max(&part);
     if (!(here <= most)) most = here;
   }
@@ -140,21 +140,21 @@ double ep_rows_max(const ep_rows *rows, const ep_mat *block) {
 
 /* ---- products */
 
-static ep_status cross(ep_work *work, const ep_mat *G, const ep_rows *A, const ep_rows *B) {
+static ep_status cross(ep_work *work, const ep_mat *G, const ep_tall *A, const ep_tall *B) {
   ep_mat a, b;
-  EP_TRY(ep_work_mat(work, &a, EP_DOUBLE, EP_ROWS_BLOCK, A->X->cols));
-  EP_TRY(ep_work_mat(work, &b, EP_DOUBLE, EP_ROWS_BLOCK, B->X->cols));
+  EP_TRY(ep_work_mat(work, &a, EP_DOUBLE, EP_TALL_BLOCK, A->X->cols));
+  EP_TRY(ep_work_mat(work, &b, EP_DOUBLE, EP_TALL_BLOCK, B->X->cols));
   ep_mat_fill(G, 0);
-  for (ptrdiff_t i = 0; i < A->count; i += EP_ROWS_BLOCK) {
+  for (ptrdiff_t i = 0; i < A->count; i += EP_TALL_BLOCK) {
     const ep_mat u = ep_mat_rows(&a, 0, block_rows(A, i)), v = ep_mat_rows(&b, 0, u.rows);
-    ep_rows_get(&u, A, i);
-    ep_rows_get(&v, B, i);
+    ep_tall_get(&u, A, i);
+    ep_tall_get(&v, B, i);
     ep_mat_mul(G, 1, &u, EP_T, &v, EP_N, 1);
   }
   return EP_OK;
 }
 
-ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B) {
+ep_status ep_tall_cross(const ep_mat *G, const ep_tall *A, const ep_tall *B) {
   ep_work work = {0};
   const ep_status st = cross(&work, G, A, B);
   ep_work_free(&work);
@@ -164,23 +164,23 @@ ep_status ep_rows_cross(const ep_mat *G, const ep_rows *A, const ep_rows *B) {
 /* ---- singular values */
 
 /* A (d x m) = rows first .. first + m - 1, one a column */
-static void get_columns(const ep_mat *A, const ep_mat *block, const ep_rows *rows,
+static void get_columns(const ep_mat *A, const ep_mat *block, const ep_tall *rows,
                         ptrdiff_t first) {
-  for (ptrdiff_t k = 0; k < A->cols; k += EP_ROWS_BLOCK) {
-    const ptrdiff_t m = A->cols - k < EP_ROWS_BLOCK ? A->cols - k : EP_ROWS_BLOCK;
+  for (ptrdiff_t k = 0; k < A->cols; k += EP_TALL_BLOCK) {
+    const ptrdiff_t m = A->cols - k < EP_TALL_BLOCK ? A->cols - k : EP_TALL_BLOCK;
     const ep_mat part = ep_mat_rows(block, 0, m);
-    ep_rows_get(&part, rows, first + k);
+    ep_tall_get(&part, rows, first + k);
     for (ptrdiff_t j = 0; j < A->rows; j++)
       for (ptrdiff_t i = 0; i < m; i++) *ep_d(A, j, k + i) = *ep_d(&part, i, j);
   }
 }
 
 /* L of the rows so far, and a block of rows beside it, as columns -> L of both */
-static ep_status triangle(ep_work *work, const ep_mat *R, const ep_rows *rows, ptrdiff_t step) {
+static ep_status triangle(ep_work *work, const ep_mat *R, const ep_tall *rows, ptrdiff_t step) {
   const ptrdiff_t d = rows->X->cols, n = rows->count;
   ep_mat A, block;
   EP_TRY(ep_work_mat(work, &A, EP_DOUBLE, d, d + step));
-  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_ROWS_BLOCK, d));
+  EP_TRY(ep_work_mat(work, &block, EP_DOUBLE, EP_TALL_BLOCK, d));
   for (ptrdiff_t i = 0; i < n; i += step) {
     const ptrdiff_t m = n - i < step ? n - i : step;
     const ep_mat beside = ep_mat_cols(&A, d, m), both = ep_mat_cols(&A, 0, d + m);
@@ -193,12 +193,12 @@ static ep_status triangle(ep_work *work, const ep_mat *R, const ep_rows *rows, p
   return EP_OK;
 }
 
-ep_status ep_rows_factor(ep_mat *F, ep_work *work, const ep_rows *rows) {
+ep_status ep_tall_factor(ep_mat *F, ep_work *work, const ep_tall *rows) {
   const ptrdiff_t d = rows->X->cols, n = rows->count;
-  const ptrdiff_t step = 2 * d > EP_ROWS_BLOCK ? 2 * d : EP_ROWS_BLOCK;
+  const ptrdiff_t step = 2 * d > EP_TALL_BLOCK ? 2 * d : EP_TALL_BLOCK;
   EP_TRY(ep_work_mat(work, F, EP_DOUBLE, n <= step ? n : d, d));
   if (n <= step) {
-    ep_rows_get(F, rows, 0);
+    ep_tall_get(F, rows, 0);
     return EP_OK;
   }
   ep_work own = {0};
@@ -207,10 +207,10 @@ ep_status ep_rows_factor(ep_mat *F, ep_work *work, const ep_rows *rows) {
   return st;
 }
 
-ep_status ep_rows_singular(double *sigma, const ep_rows *rows) {
+ep_status ep_tall_singular(double *sigma, const ep_tall *rows) {
   ep_work work = {0};
   ep_mat F;
-  ep_status st = ep_rows_factor(&F, &work, rows);
+  ep_status st = ep_tall_factor(&F, &work, rows);
   if (!st) st = ep_mat_svd(NULL, sigma, NULL, &F);
   ep_work_free(&work);
   return st;
