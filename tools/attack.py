@@ -20,9 +20,9 @@ PARTS = {
                     "exit 0 only with the same bits; otherwise one line, exit 1"),
     "kills": ("b", "SIGKILL at random moments: fit by six methods, compare, reproduce, accumulate", "the same bits at the end, no stray file"),
     "writes": ("c, d", "open, fallocate, mmap, msync, fsync, rename, unlink fail; the power goes before and after each, with what "
-               "was not synced lost; the disk is full at byte n", "the old or the new file, whole"),
+               "was not synced lost; a write fails (EIO) or stops half way; the disk is full at byte n", "the old or the new file, whole"),
     "memory": ("e", "resident size under caps from 30M to 1G", "within the cap, or the floor of 40 MB, or refused"),
-    "numbers": ("f", "32 data sets at the edge through 25 commands", "every number finite, or one line"),
+    "numbers": ("f", "32 data sets at the edge through 42 commands", "every number finite, or one line"),
     "bad_inputs": ("g", "bad options, files and combinations (tests/attack/bad_inputs.tsv)", "one line that says what, exit status, no file"),
     "together": ("h", "two processes in one folder", "each ends as it does alone"),
 }
@@ -35,9 +35,9 @@ def revision():
 
 
 def key(build, part):
-    """What a result is of: program, test, and how much of (a)."""
-    parts = [(build / "eigenpair").read_bytes(), (ROOT / f"tests/attack/test_{part}.py").read_bytes(),
-             os.environ.get("EP_ATTACK_MOST", "").encode()]
+    """What a result is of: program, test and its table, and how much of (a)."""
+    files = sorted((ROOT / "tests/attack").glob(f"*{part}.*"))
+    parts = [(build / "eigenpair").read_bytes(), *(p.read_bytes() for p in files), os.environ.get("EP_ATTACK_MOST", "").encode()]
     return hashlib.sha256(b"".join(hashlib.sha256(p).digest() for p in parts)).hexdigest()[:16]
 
 

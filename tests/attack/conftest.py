@@ -2,8 +2,10 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
 import time
+import zlib
 
 import numpy as np
 import pytest
@@ -70,6 +72,27 @@ def contents(folder, leave_out=()):
     """Name -> bytes of all files below a folder; of JSON its values."""
     files = {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
     return {k: settled(json.loads(v)) if k.endswith(".json") else v for k, v in files.items() if k not in leave_out}
+
+
+def png(array):
+    """8-bit PNG of (H, W)."""
+    rows = b"".join(b"\0" + row.tobytes() for row in array)
+    parts = [(b"IHDR", struct.pack(">IIBBBBB", *array.shape[::-1], 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(rows)), (b"IEND", b"")]
+    out = [struct.pack(">I", len(b)) + name + b + struct.pack(">I", zlib.crc32(name + b)) for name, b in parts]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(out)
+
+
+def more_inputs(folder):
+    """words.csv (numbers, texts, a gap, labels), names.txt, colour.csv, setup.json, pictures/{a,b}/.."""
+    rng = np.random.default_rng(1)
+    line = lambda i: f"{i % 7},{'' if i == 5 else i * 0.5},{('red', 'green', 'blue')[i % 3]},{('cat', 'dog')[i % 2]}\n"
+    (folder / "words.csv").write_text("size,weight,colour,kind\n" + "".join(map(line, range(24))))
+    (folder / "names.txt").write_text("".join(f"point {i}\n" for i in range(24)))
+    (folder / "colour.csv").write_text("age,town\n" + "".join(f"{i},{'AB'[i % 2]}\n" for i in range(24)))
+    (folder / "setup.json").write_text('{"width": 16, "outputs": 2, "method": "pca"}')
+    for i in range(6):
+        (folder / "pictures" / "ab"[i % 2]).mkdir(parents=True, exist_ok=True)
+        (folder / "pictures" / "ab"[i % 2] / f"{i}.png").write_bytes(png(rng.integers(0, 256, (8, 9), dtype="u1")))
 
 
 @pytest.fixture

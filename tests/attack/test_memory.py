@@ -46,11 +46,13 @@ CASES = {
     "from sums": ["fit", "--from", "whole.npz", "--outputs", 8, "--out", "m.npz"],
     "reproduce": ["reproduce", "linear-fig1", "--quick", "--out", "r"],
     "data made": ["data", "make", "moons:200000", "--out", "moons.npy"],
+    "views": ["views", "--data", "many.npy", "--samples", 600, "--augment", "noise:0.1", "--outputs", 8],
+    "views, patches": ["views", "--data", "digits", "--samples", 600, "--features", "patches:64,7,2", "--augment", "shift:2", "--outputs", 8],
     "explore": ["explore", "--embedding", "many.npy", "--labels", "labels.npy", "--out", "map.html"],
 }
-SHORT = {"30M": ["analytic kernel", "empirical kernel", "compare", "gd, tracked", "a packed file", "a table", "infinite"],
+SHORT = {"30M": ["analytic kernel", "empirical kernel", "compare", "gd, tracked", "a packed file", "a table", "infinite", "views, patches"],
          "60M": ["analytic kernel", "gd", "gd, tracked", "empirical kernel, full", "kernel"],
-         "100M": ["analytic kernel, double", "whitened", "gd, dense", "nngp of two sets"]}
+         "100M": ["analytic kernel, double", "whitened", "gd, dense", "nngp of two sets", "views"]}
 PAIRS = [(cap, case) for cap in CAPS for case in CASES] if LONG else [(cap, c) for cap in SHORT for c in SHORT[cap]]
 
 

@@ -2,6 +2,7 @@
 every number is one, or says in one line what is wrong; it never crashes, never hangs, never writes NaN. A sample by default;
 EP_ATTACK=long takes all."""
 import json
+import re
 
 import numpy as np
 import pytest
@@ -47,6 +48,8 @@ DATA = {
 }
 FIT = ["fit", "--data", "x.npy", "--width", 8, "--outputs", 2, "--epochs", 3, "--out", "out.npz", "--json"]
 NTK = ["ntk", "--data", "x.npy", "--width", 8, "--outputs", 2, "--out", "out.npy", "--json"]
+SUMS = ["accumulate", "--data", "x.npy", "--width", 8, "--out", "out.npz", "--json"]
+REGRESS = ["regress", "--data", "x.npy", "--targets", "y.npy", "--out", "out.npy", "--json"]
 COMMANDS = {
     **{m: [*FIT, "--method", m] for m in ("gd", "grassmann", "iterate", "kernel", "linearised", "alpha", "pca", "infinite",
                                           "whitened", "linear")},
@@ -65,6 +68,24 @@ COMMANDS = {
     "neighbours": ["neighbours", "--embedding", "x.npy", "-k", 1, "--out", "out.npy", "--json"],
     "optima": ["optima", "--data", "x.npy", "--starts", 2, "--out", "out.npy", "--json"],
     "dynamics": ["dynamics", "--data", "x.npy", "--outputs", 1, "--time", 1, "--out", "out.npy", "--json"],
+    "accumulate": [*SUMS, "--method", "whitened"],
+    "accumulate, pca": [*SUMS, "--method", "pca"],
+    "accumulate, analytic": [*SUMS, "--kernel", "analytic"],
+    "regress": REGRESS,
+    "regress, variance": [*REGRESS, "--kernel", "nngp", "--noise", 0.1, "--variance", "v.npy"],
+    "regress, flow": [*REGRESS, "--method", "flow", "--time", 2],
+    "regress, descent": [*REGRESS, "--method", "descent", "--width", 8, "--epochs", 3],
+    "regress, targets at the edge": ["regress", "--data", "plain.npy", "--targets", "x.npy", "--ridge", 1, "--out", "out.npy", "--json"],
+    "explore": ["explore", "--embedding", "x.npy", "--labels", "y.npy", "--neighbours", 1, "--steps", 20, "--out", "out.html", "--json"],
+    "explore, euclidean": ["explore", "--embedding", "x.npy", "--metric", "euclidean", "--neighbours", 1, "--steps", 20, "--out", "out.html",
+                           "--json"],
+    "learnability": ["learnability", "--data", "x.npy", "--train", 1, "--measure", 2, "--out", "out.json", "--json"],
+    "learnability, raw": ["learnability", "--data", "x.npy", "--scale", "raw", "--trains", "1,2", "--noise", 0.1, "--out", "out.json", "--json"],
+    "learnability, target": ["learnability", "--data", "plain.npy", "--target", "x.npy", "--train", 2, "--out", "out.json", "--json"],
+    "embed": ["embed", "--model", "m.npz", "--data", "x.npy", "--out", "out.npy", "--json"],
+    "embed, weights at the edge": ["embed", "--model", "edge.npz", "--data", "plain.npy", "--out", "out.npy", "--json"],
+    "embed, normalise": ["embed", "--model", "m.npz", "--data", "x.npy", "--normalise", "--out", "out.npy", "--json"],
+    "views": ["views", "--data", "many.npy", "--outputs", 2, "--augment", "noise:0.1", "--json"],
 }
 CASES = [(c, d) for c in COMMANDS for d in DATA]
 
@@ -73,33 +94,53 @@ def not_a_number(word):
     raise ValueError(word)
 
 
+def inputs(folder, x):
+    """x.npy and y.npy; many.npy: x again and again; plain.npy: as many points without an edge; models."""
+    np.save(folder / "x.npy", x), np.save(folder / "y.npy", np.arange(len(x)) % 2)
+    np.save(folder / "many.npy", np.tile(x, (-(-120 // max(1, len(x))), 1)))
+    np.save(folder / "plain.npy", np.random.default_rng(4).normal(size=(max(1, len(x)), max(1, x.shape[1]))))
+    W = np.random.default_rng(5).normal(size=(8, 2))
+    np.savez(folder / "m.npz", V=np.resize(X, (8, max(1, x.shape[1]))), W=W, config="{}")
+    np.savez(folder / "edge.npz", V=x, W=np.resize(W, (len(x), 2)), config="{}")
+
+
 def arrays(path):
     if not path.exists():
         return []
+    if path.suffix in (".json", ".html"):
+        text = path.read_text()
+        parts = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', text, re.S) if path.suffix == ".html" else [text]
+        assert parts
+        for part in parts:
+            json.loads(part, parse_constant=not_a_number)
+        return []
     with np.load(path, allow_pickle=False) if path.suffix == ".npz" else open(path, "rb") as z:
         return [z[n] for n in z.files] if path.suffix == ".npz" else [np.load(z)]
+
+
+def attempt(folder, command, name):
+    inputs(folder, DATA[name])
+    outs = [folder / out for out in ("out.npz", "out.npy", "v.npy", "out.html", "out.json")]
+    for out in outs:
+        out.unlink(missing_ok=True)
+    done = run(COMMANDS[command], folder, timeout=120)
+    where = f"{command}, {name}: {done.returncode} {done.stderr}"
+    assert done.returncode in (0, 1, 2), where
+    if done.returncode:
+        assert done.stderr.count("\n") == 1 and done.stdout == "", where
+        assert not any(out.exists() for out in outs), where
+        return
+    json.loads(done.stdout, parse_constant=not_a_number)
+    for a in [a for out in outs for a in arrays(out)]:
+        assert a.dtype.kind in "US" or np.isfinite(a).all(), where
+    assert name not in ("NaN", "infinite", "minus infinite", "no point", "no dimension"), where + " was taken"
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 def test_numbers(tmp_path, tally, command):
     which = list(DATA) if LONG else list(DATA)[len(command) % 5::5]
     for name in which:
-        np.save(tmp_path / "x.npy", DATA[name])
-        np.save(tmp_path / "y.npy", np.arange(len(DATA[name])) % 2)
-        outs = [tmp_path / "out.npz", tmp_path / "out.npy"]
-        for out in outs:
-            out.unlink(missing_ok=True)
-        done = run(COMMANDS[command], tmp_path, timeout=120)
-        where = f"{command}, {name}: {done.returncode} {done.stderr}"
-        assert done.returncode in (0, 1, 2), where
-        if done.returncode:
-            assert done.stderr.count("\n") == 1 and done.stdout == "", where
-            assert not any(out.exists() for out in outs), where
-            continue
-        json.loads(done.stdout, parse_constant=not_a_number)
-        for a in [a for out in outs for a in arrays(out)]:
-            assert a.dtype.kind in "US" or np.isfinite(a).all(), where
-        assert name not in ("NaN", "infinite", "minus infinite", "no point", "no dimension"), where + " was taken"
+        attempt(tmp_path, command, name)
     tally("cases", len(which))
 
 

@@ -1,4 +1,5 @@
 /* Configs of models and checkpoints: JSON to a setup, and back */
+#include "tree.h"
 #include "use.h"
 
 #include <eigenpair/json.h>

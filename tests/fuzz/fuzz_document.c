@@ -1,5 +1,6 @@
 /* Documents of reports: what is accepted can be written down, as Markdown and as the numbers of its figures */
 #include "archive.h"
+#include "tree.h"
 #include "use.h"
 
 #include "report/markdown.h"

@@ -1,5 +1,6 @@
 /* Files of jobs: any bytes in the place of a finished job; what is read is named and written down again the same */
 #include "archive.h"
+#include "tree.h"
 #include "use.h"
 
 #include "study/jobs.h"

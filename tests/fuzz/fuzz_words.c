@@ -1,4 +1,5 @@
 /* word vectors in JSON */
+#include "tree.h"
 #include "use.h"
 
 #include "data/packages.h"

@@ -131,6 +131,35 @@ put("picture", "jpeg", JPEG)
 put("picture", "grey_jpeg", GREY_JPEG)
 put("picture", "cut_jpeg", JPEG[:-20])
 
+
+def entry(kind, name, data=b""):
+    """A file or folder of a description, see fuzz_folder.c."""
+    return bytes([kind, len(name)]) + struct.pack("<H", len(data)) + name + data
+
+
+grey, rgb = png(pixels[..., 0], 0), png(pixels[..., :3], 2)
+put("folder", "plain", b"\0" + entry(0, b"1", grey) + entry(0, b"2", rgb))
+put("folder", "labels", b"\1" + entry(1, b"1", grey) + entry(2, b"1", rgb) + entry(3, b"9", JPEG) + entry(1, b"none", b"text"))
+put("folder", "strict", b"\x0a" + entry(1, b"1", grey) + entry(1, b"2", rgb[:40]))
+put("folder", "mixed", b"\2" + entry(0, b"1", grey) + entry(1, b"1", grey))
+put("folder", "no_picture", b"\0" + entry(8, b"notes.txt", b"text") + entry(4, b"folder") + entry(12, b"b"))
+
+put("labels", "numbers", b"3\n1\n2\n")
+put("labels", "words", b"kind\ncat\ndog\ncat\n")
+put("labels", "quotes", b'"a, b"\n"c ""d"""\n7\n')
+put("labels", "half", b"0.5\n1\n")
+put("labels", "missing", b"a\n\nb\nNA\n")
+put("labels", "two_columns", b"a,b\nc,d\n")
+put("labels", "npy", npy(np.array([0, 1, 2], "<i8")))
+
+CATEGORIES = ["Smileys & Emotion", "Flags", "Objects", "Symbols", "Component"]
+emoji = [{"category": CATEGORIES[i % 5], "short_name": f"e{i}", "sheet_x": i % 3, "sheet_y": i % 2, "has_img_google": True,
+          "has_img_twitter": True, "has_img_facebook": i != 3} for i in range(8)]
+put("emoji", "eight", json.dumps(emoji).encode())
+put("emoji", "few", json.dumps(emoji[:3]).encode())
+put("emoji", "off_the_sheet", json.dumps([*emoji, {**emoji[0], "sheet_x": 66}]).encode())
+put("emoji", "no_list", b"{}")
+
 # sums: two nodes of three shards of a network of three units, by hand
 config = {"method": "whitened", "precision": "single", "width": 3, "outputs": 2, "version": "0.1.0", "terms": ["network"],
           "unit": False, "normalise": False, "cosine": False,
