@@ -273,7 +273,7 @@ static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc
   command_line(line, argc, argv);
   json_object_set_new(page, "command", json_string(line));
   json_object_set_new(page, "version", json_string(ep_version()));
-  json_object_set_new(page, "config", config);
+  EP_TRY(ep_json_put(page, "config", config)); /* the page's now */
   EP_TRY(ep_explore_write(s->look.out, page));
   terminal_clear();
   if (!s->cli.json) return print_result(result, s->look.out, s), EP_OK;
