@@ -203,6 +203,10 @@ static void say_reason(char *text, size_t room, const ep_finding *f, const ep_ro
           "its loss. Try --epochs %ld.",
           100 * ep_spread_of(training, offsetof(ep_trial, settling)).high, 10 * config->epochs);
       break;
+    case EP_TOO_FEW_EPOCHS:
+      say(text, room, " Too few epochs to tell whether training has settled. Try --epochs %d.",
+          10 * EP_TENTHS);
+      break;
     case EP_SEEDS_DISAGREE:
       say(text, room, " Seeds disagree, or are too few. Try --runs %ld.",
           config->runs < 5 ? 5 : 2 * config->runs);

@@ -80,7 +80,8 @@ ep_reason ep_training_state(const ep_row *training, double tolerance) {
     const ep_trial *t = &training->trial[k];
     if (!t->there || t->diverged) continue;
     if (isfinite(t->moved) && t->moved <= tolerance) return EP_NOT_MOVED;
-    if (isfinite(t->settling) && t->settling > EP_SETTLED) reason = EP_NOT_SETTLED;
+    if (isnan(t->settling)) reason = EP_TOO_FEW_EPOCHS;
+    else if (t->settling > EP_SETTLED) reason = EP_NOT_SETTLED;
     else if (reason == EP_NOT_MEASURED) reason = EP_DECIDED;
   }
   return reason;

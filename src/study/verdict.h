@@ -3,7 +3,7 @@
  * is told compare_words.c.
  *
  * An answer is yes, no or none. There is none where training has not moved (then its own start would pass every test),
- * where it has not settled (then it may still come to differ), where seeds disagree or an interval contains zero. */
+ * where it has not settled (then it may still come to differ) or its epochs are too few to tell, where seeds disagree or an interval contains zero. */
 #include "method/methods.h"
 
 #include <eigenpair/powerlaw.h>
@@ -16,6 +16,7 @@ typedef enum {
   EP_NOT_MEASURED,
   EP_NOT_MOVED,
   EP_NOT_SETTLED,
+  EP_TOO_FEW_EPOCHS, /* to tell whether it has */
   EP_SEEDS_DISAGREE,
   EP_TRAINING_DIVERGED,
   EP_METHOD_DIVERGED,
@@ -66,6 +67,7 @@ int ep_row_diverged(const ep_row *row); /* seeds */
 #define EP_MARGIN        0.01 /* of a score: less does not matter */
 #define EP_MEMORY_MARGIN 16e6 /* bytes that do not matter */
 #define EP_SETTLED       0.02 /* of the change of the loss, in the last tenth */
+#define EP_TENTHS        10   /* epochs that have a last tenth */
 
 /* Has training moved by more than the tolerance, and settled? EP_DECIDED: both, at every seed. */
 ep_reason ep_training_state(const ep_row *training, double tolerance);

@@ -277,6 +277,15 @@ def test_training_that_does_not_move(compare):
     assert v["answer"] == "no answer" and v["number"] < 1e-3 and "not moved" in v["words"] and "--epochs" in v["words"]
 
 
+def test_too_few_epochs(compare):
+    """Nine epochs have no last tenth: whether training has settled nobody can tell, and yes is no answer."""
+    few = ["--widths", 40, "--methods", "gd,kernel,pca", "--runs", 2, "--samples", 60]
+    answers = [(e, v) for e in (9, 3) for m in compare(*few, "--epochs", e)["verdict"]["methods"].values()
+               for v in (m["same_function"], m["as_good"])]
+    assert all(v["answer"] != "yes" for _, v in answers)
+    assert any("Too few epochs" in v["words"] and "--epochs 100" in v["words"] for _, v in answers)
+
+
 def test_training_that_diverges(good, save, rng):
     """No score of training, a choice all the same."""
     save(x=rng.normal(size=(30, 8)))

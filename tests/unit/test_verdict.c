@@ -40,6 +40,9 @@ static void test_same_function(void **state) {
   b[1].settling = 0.03; /* still falling at one seed */
   f = ep_same_function(&kernel, &gd, 0.1);
   assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_NOT_SETTLED && f.high == 0.01);
+  b[1].settling = none; /* too few epochs to tell */
+  f = ep_same_function(&kernel, &gd, 0.1);
+  assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_TOO_FEW_EPOCHS && f.high == 0.01);
   b[1].settling = 0.02;
   assert_true(ep_same_function(&kernel, &gd, 0.1).answer == EP_YES);
   b[2].moved = 0.1; /* no further than the tolerance */
