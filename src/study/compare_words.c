@@ -188,6 +188,10 @@ void ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
 
 /* ---- no answer, and what to run */
 
+static long more_runs(const ep_compare_config *config) {
+  return config->runs < 5 ? 5 : 2 * config->runs;
+}
+
 static void say_reason(char *text, size_t room, const ep_finding *f, const ep_row *training,
                        const ep_compare_config *config) {
   switch (f->reason) {
@@ -208,8 +212,7 @@ static void say_reason(char *text, size_t room, const ep_finding *f, const ep_ro
           10 * EP_TENTHS);
       break;
     case EP_SEEDS_DISAGREE:
-      say(text, room, " Seeds disagree, or are too few. Try --runs %ld.",
-          config->runs < 5 ? 5 : 2 * config->runs);
+      say(text, room, " Seeds disagree, or are too few. Try --runs %ld.", more_runs(config));
       break;
     case EP_NOT_MEASURED:
       say(text, room,
@@ -258,8 +261,8 @@ void ep_say_good(char text[600], const ep_finding *f, const ep_row *row, const e
     say(text, 600, " Raw inputs are better: %.1f %%.", 100 * ep_spread_score(raw, m->by).mean);
 }
 
-void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row,
-                    const ep_row *training) {
+void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
+                    const ep_compare_config *config) {
   char a[32], b[32], c[32], d[32];
   snprintf(text, 600, "%s", opening(f->answer));
   if (!training || !isfinite(f->number)) {
@@ -274,7 +277,9 @@ void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row,
   if (f->reason == EP_TRADE)
     say(text, 600, " It is a trade: %s.",
         f->number > 1 ? "less time, more memory" : "more time, less memory");
-  if (f->reason == EP_SEEDS_DISAGREE) say(text, 600, " Seeds disagree on the time.");
+  if (f->reason == EP_SEEDS_DISAGREE)
+    say(text, 600, " Seeds disagree on the time. Try --runs %ld, with nothing else running.",
+        more_runs(config));
 }
 
 /* ---- the theory's part */
@@ -284,13 +289,25 @@ static const char *const model_of[] = {
 static const char *const instead_of[] = {
     [EP_THEORY_KERNEL] = "training", [EP_THEORY_PCA] = "the PCA of C at the end of training"};
 
-void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost) {
+void ep_say_more(char text[100], const ep_comparison *m, const ep_compare_config *config) {
+  const double top = m->width[m->widths - 1], least = top < 300 ? top : top / 10;
+  if (m->widths > 2)
+    snprintf(text, 100, "--runs %ld, or a wider range of --widths", more_runs(config));
+  else
+    snprintf(text, 100, "--widths %.0f,%.0f,%.0f --runs %ld", least, floor(3 * least), 10 * least,
+             config->runs < 3 ? 3 : config->runs);
+}
+
+void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost,
+                   const ep_compare_config *config) {
+  char more[100];
   const double top = m->width[m->widths - 1];
   const ep_power_law *law = &t->difference->law;
   const ep_finding falls = ep_falls(law);
   const char *model = model_of[which], *training = instead_of[which];
   char *text = t->words;
   text[0] = '\0';
+  ep_say_more(more, m, config);
   if (t->holds)
     say(text, 600,
         "Yes, from width %.0f on: %s differs from %s by %.2g of its length at width %.0f "
@@ -311,33 +328,50 @@ void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, b
   else if (isfinite(law->low))
     say(text, 600,
         " Whether it falls with width these runs do not say: the exponent is between %.2f and "
-        "%.2f.",
-        law->low, law->high);
+        "%.2f. Try %s.",
+        law->low, law->high, more);
   if (t->holds || lost || falls.answer != EP_YES) return;
   if (isfinite(t->needed) && t->needed > top && t->needed < 1e9)
     say(text, 600, " By that law the tolerance is met near width %.2g.", t->needed);
   else say(text, 600, " More width does not mend it at any size one can train.");
 }
 
-void ep_say_small(char text[300], const ep_finding *f, const ep_drift_row *d,
-                  const ep_comparison *m) {
-  snprintf(text, 300, "%s", opening(f->answer));
-  if (isfinite(f->number))
-    say(text, 300, ": %s is %.2g at width %.0f (seeds %.2g to %.2g, tolerance %g).", d->what,
-        f->number, m->width[m->widths - 1], f->low, f->high, m->tolerance);
-  else say(text, 300, ": it was not measured.");
+/* what measures the drift of a theory: the training it is about, and what may take its place */
+static void say_unmeasured(char text[300], ep_theory which) {
+  say(text, 300, ": it was not measured. Try --methods %s,%s.",
+      ep_method_of_theory(which, true)->name, ep_method_of_theory(which, false)->name);
 }
 
-void ep_say_falls(char text[300], const ep_finding *f, const ep_drift_row *d,
-                  const ep_comparison *m) {
-  snprintf(text, 300, "%s", opening(f->answer));
+void ep_say_small(ep_said *said, ep_theory which, const ep_drift_row *d, const ep_comparison *m,
+                  const ep_compare_config *config) {
+  const ep_finding *f = &said->finding;
+  snprintf(said->words, 300, "%s", opening(f->answer));
+  if (!isfinite(f->number)) {
+    say_unmeasured(said->words, which);
+    return;
+  }
+  say(said->words, 300, ": %s is %.2g at width %.0f (seeds %.2g to %.2g, tolerance %g).", d->what,
+      f->number, m->width[m->widths - 1], f->low, f->high, m->tolerance);
+  say_reason(said->words, 300, f, NULL, config);
+}
+
+void ep_say_falls(ep_said *said, ep_theory which, const ep_drift_row *d, const ep_comparison *m,
+                  const ep_compare_config *config) {
+  const ep_finding *f = &said->finding;
+  char more[100];
+  ep_say_more(more, m, config);
+  snprintf(said->words, 300, "%s", opening(f->answer));
+  if (!ep_drift_measured(d, m)) {
+    say_unmeasured(said->words, which);
+    return;
+  }
   if (isfinite(f->low))
-    say(text, 300, ": %s goes as width^%.2f (95 %% interval %.2f to %.2f).", d->legend, f->number,
-        f->low, f->high);
+    say(said->words, 300, ": %s goes as width^%.2f (95 %% interval %.2f to %.2f%s).", d->legend,
+        f->number, f->low, f->high, f->answer == EP_NO_ANSWER ? ", which contains 0" : "");
   else
-    say(text, 300, ": %d width%s and %d seed%s do not give an interval.", m->widths,
+    say(said->words, 300, ": %d width%s and %d seed%s do not give an interval.", m->widths,
         m->widths == 1 ? "" : "s", m->seeds, m->seeds == 1 ? "" : "s");
-  if (f->answer == EP_NO_ANSWER) say(text, 300, " Try more --widths, or --runs 5.");
+  if (f->answer == EP_NO_ANSWER) say(said->words, 300, " Try %s.", more);
 }
 
 void ep_say_angles(char text[600], const ep_comparison *m) {

@@ -164,6 +164,45 @@ def test_the_text(good):
     assert "raw inputs" in out and "Is it the same function? " in out and "frozen kernel: " in out and "width^" in out and "report: compare/report.html" in out
 
 
+ASKS = ["Is the drift of the tangent kernel small? ", "Does the drift of the tangent kernel fall with width? ",
+        "Is the drift of C small? ", "Does the drift of C fall with width? "]
+
+
+def test_the_theory_is_always_asked(good, tmp_path):
+    """One width: small is answered, falling is not, and what would answer it is said; on the page no row of dashes."""
+    quick = ["compare", "--data", "digits", "--samples", 60, "--test-samples", 100, "--widths", 25, "--threads", 1, "--epochs", 12, "--quick"]
+    lines = good(*quick).splitlines()
+    said = [next(line[len(q):] for line in lines if line.startswith(q)) for q in ASKS]
+    assert said[0].startswith(("Yes: ", "No: ")) and "at width 25" in said[0]
+    assert said[1].startswith("No answer: 1 width and 1 seed") and "Try --widths 25,75,250 --runs 3." in said[1]
+    assert all(s.startswith("No answer: it was not measured. Try --methods grassmann,pca.") for s in said[2:])
+    assert not any("width^" in line for line in lines)
+    tables = [t for s in json.loads((tmp_path / "compare/document.json").read_text())["sections"] for t in s.get("tables", [])]
+    asked = next(t for t in tables if t["title"] == "What the theory asks")
+    assert [r[0] + " " for r in asked["rows"]] == ASKS and [r[2] for r in asked["rows"]] == said
+    assert not any(t["title"].startswith("Power laws") for t in tables)
+    theory = json.loads((tmp_path / "compare/result.json").read_text())["verdict"]["theory"]
+    assert theory["kernel"]["falls"]["answer"] == "no answer" and theory["kernel"]["small"]["answer"] != "no answer"
+
+
+def test_intervals_that_contain_zero(good, tmp_path):
+    """They are marked in the table, and the words say what to run; those that do not are answers."""
+    out = good("compare", *SMALL, "--widths", "30,33,36", "--methods", "gd,kernel,grassmann,pca")
+    result = json.loads((tmp_path / "compare/result.json").read_text())
+    tables = [t for s in json.loads((tmp_path / "compare/document.json").read_text())["sections"] for t in s.get("tables", [])]
+    law = {r[0]: r for r in next(t for t in tables if t["title"].startswith("Power laws"))["rows"]}
+    marked = 0
+    for d in result["drift"].values():
+        none = d["exponent_low"] < 0 < d["exponent_high"]
+        marked += none
+        line = next(x for x in out.splitlines() if x.startswith(d["what"]) and "width^" in x)
+        assert (law[d["what"]][4] == "no answer: it contains 0") == none == line.endswith("try --runs 5, or a wider range of --widths")
+    assert marked
+    for v in result["verdict"]["theory"].values():
+        f = v["falls"]
+        assert (f["answer"] == "no answer") == (f["low"] < 0 < f["high"]) == ("which contains 0). Try --runs 5" in f["words"])
+
+
 def nearest(A, P):
     """Share of rows of A whose row of P is the nearest by cosine."""
     unit = lambda X: X / np.linalg.norm(X, axis=1, keepdims=True)
