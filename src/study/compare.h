@@ -189,7 +189,8 @@ typedef struct {
 } ep_theory_part;
 
 typedef struct {
-  const ep_row *use; /* a method, or a baseline that is ahead of them all; NULL: none has a score */
+  const ep_row
+      *use; /* a method, or a baseline that none of them is better than; NULL: none has a score */
   const ep_row *fit; /* of the methods, the one to use: what the command fits */
   char sentence[600], command[1800];
   ep_answers

@@ -141,6 +141,16 @@ static void say_score(char *text, size_t room, const ep_comparison *m, const ep_
       m->by == EP_BY_RECALL ? " of positives found" : "");
 }
 
+/* the row that is marked best, where a cheaper one is proposed */
+static void say_better(char *text, size_t room, const ep_comparison *m, const ep_row *row) {
+  const double best = ep_spread_score(&m->row[0], m->by).mean;
+  char name[80];
+  if (!(best > ep_spread_score(row, m->by).mean)) return;
+  name_row(name, &m->row[0]);
+  say(text, room, " The best, %s, has %.1f %%: within a point, at a higher cost.", name,
+      100 * best);
+}
+
 static void say_method(char *text, size_t room, const ep_comparison *m, const ep_row *row,
                        const ep_row *rival) {
   char mine[80], its[80];
@@ -155,19 +165,23 @@ static void say_method(char *text, size_t room, const ep_comparison *m, const ep
   if (!trains && training) cost(its, training), say(text, room, " instead of %s", its);
   if (instead) cost(its, instead), say(text, room, " (%s %s)", instead->name, its);
   say(text, room, ".");
+  say_better(text, room, m, row);
 }
 
-/* a baseline that no method comes up to: there is nothing to fit, but the best that could be is named */
+/* a baseline that no method is better than: there is nothing to fit, but the best that could be is named */
 static void say_baseline(char *text, size_t room, const ep_comparison *m, const ep_row *baseline,
                          const ep_row *method) {
   char its[80];
   const ep_row *raw = named(m, "raw inputs"),
                *training = ep_row_training(method, m->row, m->rows, m->by);
+  const double ahead = ep_spread_score(baseline, m->by).mean - ep_spread_score(method, m->by).mean;
   say(text, room, "Use %s: ", baseline->name);
   say_score(text, room, m, baseline);
   say_others(text, room, m, training, NULL, raw == baseline ? NULL : raw);
   cost(its, method);
-  say(text, room, ", better than any method. The best of these is %s: ", method->name);
+  say(text, room, ", %s. The best of these is %s: ",
+      ahead > EP_MARGIN ? "better than any method" : "as good as any method, and free",
+      method->name);
   say_score(text, room, m, method);
   say(text, room, ", %s.", its);
 }

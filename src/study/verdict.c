@@ -226,8 +226,7 @@ static double best_score(const ep_row *row, int count, ep_score by, ep_among of)
 int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of) {
   const double best = best_score(row, count, by, of);
   int chosen = -1;
-  if (of == EP_OF_BASELINES && best <= best_score(row, count, by, EP_OF_METHODS) + EP_MARGIN)
-    return -1;
+  if (of == EP_OF_BASELINES && best < best_score(row, count, by, EP_OF_METHODS)) return -1;
   for (int i = 0; i < count; i++)
     if (is_choice(&row[i], of) && ep_spread_score(&row[i], by).mean >= best - EP_MARGIN &&
         (chosen < 0 || costs_less(&row[i], &row[chosen])))

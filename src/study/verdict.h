@@ -92,7 +92,7 @@ ep_finding ep_falls(const ep_power_law *law);
 void ep_rows_sort(ep_row *row, int count, ep_score by);
 typedef enum { EP_OF_METHODS, EP_OF_CLOSED, EP_OF_BASELINES } ep_among; /* CLOSED: no training */
 /* What to use: the cheapest of those whose score is at most EP_MARGIN below the best of them; -1: none has a score. A baseline is
- * there to be beaten: it is a choice only where it is ahead of every method by more than EP_MARGIN, else -1. */
+ * a choice where no method is better, -1 elsewhere: what is as good and free stands first in the sorted rows, too. */
 int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of);
 /* The training that a row is held against: what it stands for at its own width if that was run, else the training with
  * the best score; NULL: none was run. */

@@ -309,6 +309,17 @@ def test_raw_inputs_that_are_best_are_the_choice(good, save, rng):
     assert use["fit"]["number"] < 0.99 and use["command"].startswith(f"eigenpair fit --method {use['fit']['method']} ")
 
 
+def test_a_tie_with_raw_inputs(good, save, rng, tmp_path):
+    """What is as good and free is proposed, and has the mark of the best."""
+    label = np.arange(80) % 2
+    A = rng.normal(size=(80, 4)) + 8 * label[:, None]
+    save(a=A, p=A + 0.1 * rng.normal(size=A.shape), l=label)
+    out = good("compare", "--anchors", "a.npy", "--positives", "p.npy", "--labels", "l.npy", "--quick", "--epochs", 10, "--threads", 1)
+    assert out.startswith("Use raw inputs: 100.0 % (training ") and ", as good as any method, and free. The best of these is " in out
+    table = json.loads((tmp_path / "compare/result.json").read_text())["table"]
+    assert table[0]["method"] == "raw inputs" and table[0]["best"] and max(r["score"] for r in table[1:]) == 1
+
+
 def test_training_that_does_not_move(compare):
     """At a rate of nothing the frozen kernel is training, but that says nothing: no answer, and what to do."""
     r = compare("--methods", "gd,kernel", "--rate", 1e-9, "--widths", 30, "--runs", 1)
