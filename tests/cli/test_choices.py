@@ -33,8 +33,12 @@ def test_the_method_is_chosen_and_said(good, x, args, name):
 
 
 def test_a_width_alone_still_trains(good, x):
+    """As 0.1 did; that pca and whitened have a width, too, is said."""
     chosen, why = method(good("fit", "x.npy", "--width", 8, "--depth", 1, "--json", "--rate", 0.1))
     assert chosen == "gd" and "since --rate is given" in why
+    chosen, why = method(good("fit", "x.npy", "--width", 8, "--json"))
+    assert chosen == "gd" and "since --width is given: a network is trained unless a method is named; pca and whitened have one" in why
+    assert "or gd where training or a network is spoken of" in " ".join(good("help", "fit").split())
 
 
 def test_ready_pairs(good, x, tmp_path):
