@@ -24,9 +24,27 @@ static ep_status check_flag(int argc, char **argv, const char *field, long value
   return EP_OK;
 }
 
-static ep_status check_shape(const ep_net_config *net, int argc, char **argv) {
+/* a state dict has its factors in the weights, and the biases that it has */
+static ep_status check_kind(ep_net_config *net, const ep_net_shape *file, int argc, char **argv) {
+  EP_CHECK(!file->standard || !given(argc, argv, "parametrisation") ||
+               net->parametrisation == EP_PARAMETRISATION_STANDARD,
+           EP_ERR_ARG,
+           "--parametrisation ntk does not go with %s: a state dict of PyTorch is standard; leave "
+           "it out",
+           net->init);
+  if (!file->standard || !net->biases) return EP_OK;
+  for (int l = 0; l <= file->depth; l++)
+    EP_CHECK(file->bias[l], EP_ERR_ARG,
+             "--biases does not go with %s, whose layer %d has none; leave it out", net->init,
+             l + 1);
+  net->parametrisation = EP_PARAMETRISATION_STANDARD;
+  return EP_OK;
+}
+
+static ep_status check_shape(ep_net_config *net, int argc, char **argv) {
   ep_net_shape file, flags;
   EP_TRY(ep_net_file_shape(&file, net->init));
+  EP_TRY(check_kind(net, &file, argc, argv));
   EP_TRY(check_flag(argc, argv, "depth", net->depth, file.depth, net->init));
   EP_TRY(check_flag(argc, argv, "outputs", net->outputs, file.outputs, net->init));
   for (int l = 0; l < file.depth; l++)
