@@ -12,7 +12,7 @@ bool args_has(int argc, char **argv, const char *option) {
   const size_t n = strlen(flag);
   for (int i = 1; i < argc; i++)
     if (strncmp(argv[i], flag, n) == 0 && (!argv[i][n] || argv[i][n] == '=')) return true;
-  return false;
+  return config_gives(option);
 }
 
 /* the options of a fit that stand on the command line */

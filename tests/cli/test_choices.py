@@ -210,6 +210,54 @@ def test_config_repeats_a_run(good, ep, x, tmp_path):
     assert code == 2 and "bad.json" in err and err.count("\n") == 1
 
 
+REPEATED = [
+    ["ntk", "x.npy", "--width", 7, "--outputs", 2, "--activation", "tanh", "--seed", 3, "--layout", "trace", "--precision", "double"],
+    ["ntk", "x.npy", "--init", "state.npz", "--activation", "tanh", "--samples", 9],
+    ["ntk", "x.npy", "--init", "a.npz", "--activation", "relu"],  # the file says tanh
+    ["ntk", "--drift", "a.npz", "b.npz", "state.npz", "--data", "x.npy", "--samples", 8],
+    ["neighbours", "--embedding", "x.npy", "--query", "q.npy", "-k", 3, "--metric", "euclidean", "--precision", "single"],
+    ["embed", "x.npy", "--model", "a.npz", "--samples", 11, "--seed", 2],
+    ["accumulate", "x.npy", "--width", 9, "--views", 2, "--shard", "1/2", "--seed", 5],
+    ["merge", "p1.npz", "p2.npz"],
+]
+
+
+@pytest.mark.parametrize("args", REPEATED, ids=lambda a: " ".join(map(str, a[:3])))
+def test_a_result_repeats_its_run(good, x, tmp_path, args):
+    """Its config holds every option and word: the same file again, but for what the machine and the clock say."""
+    np.save(tmp_path / "q.npy", x[:4] + 0.1)
+    np.savez(tmp_path / "state.npz", **{"0.weight": RNG.normal(size=(6, 5)), "2.weight": RNG.normal(size=(2, 6))})
+    for name, seed in ("a", 0), ("b", 1):
+        good("fit", "x.npy", "--method", "gd", "--width", 6, "--outputs", 2, "--epochs", 2, "--activation", "tanh", "--seed", seed, "--out", f"{name}.npz")
+    for i in 1, 2:
+        good("accumulate", "x.npy", "--width", 9, "--views", 2, "--shard", f"{i}/2", "--out", f"p{i}.npz")
+    out = "o.npz" if args[0] in ("accumulate", "merge") else "o.npy"
+    made = []
+    drift = "--drift" in args
+    for words in args, [args[0], "--config", "r.json"], [args[0], "--config", "r.json"]:
+        text = good(*words, "--json", *([] if drift else ["--out", out]))
+        (tmp_path / "r.json").write_text(text)
+        result = json.loads(text)
+        if out == "o.npz":
+            with np.load(tmp_path / out) as z:
+                bits = {k: z[k].tobytes() for k in z.files}
+        else:
+            bits = json.loads(text)["drifts"] if drift else (tmp_path / out).read_bytes()
+        made.append((bits, result["config"]))
+    assert made[1] == made[0] and made[2] == made[0]
+
+
+def test_reproduce_repeats_its_claims(good, tmp_path):
+    """Those that were named, at their size, and no others."""
+    first = json.loads(good("reproduce", "linear-fig1", "tangent-nofreelunch", "--quick", "--json", "--out", "a"))
+    for file in "a/result.json", "a/linear/result.json":
+        again = json.loads(good("reproduce", "--config", file, "--json", "--out", "b"))
+        assert [c["id"] for c in again] == [c["id"] for c in first] == ["linear-fig1", "tangent-nofreelunch"]
+        assert [c["measured"] for c in again] == [c["measured"] for c in first]
+    listed = json.loads(good("reproduce", "linear-fig1", "--config", "a/result.json", "--list", "--json"))
+    assert [c["id"] for c in listed] == ["linear-fig1"]
+
+
 def test_resume_keeps_its_files(good, x, tmp_path):
     args = ["--width", 8, "--every", 2, "--checkpoint", "ck.npz", "--history", "h.csv", "--out", "mine.npz"]
     good("fit", "x.npy", *args, "--epochs", 2)
