@@ -101,6 +101,7 @@ static ep_status take_config(const ep_option_group *groups, const char *path, do
   EP_TRY(read_config(&all, path, room));
   json_t *inner = json_object_get(all, "config");
   ep_status st = json_is_object(all) ? EP_OK : EP_FAIL(EP_ERR_INPUT, "%s: holds no options", path);
+  if (!st) st = config_keep(inner ? inner : all);
   for (const ep_option_group *g = groups; !st && g->table; g++) {
     leave_outputs(inner ? inner : all, g->table);
     if (g->table != cli_options)

@@ -56,17 +56,18 @@ void help_accumulate(FILE *to) {
 }
 
 static ep_status report(const ep_sums *sums, const char *out, const char *shard, double seconds,
-                        bool json) {
+                        bool json, json_t *config) {
   long there;
   const long shards = ep_sums_shards(sums, &there);
   terminal_clear();
   if (json)
-    return print_json(
-        json_pack("{s:s,s:f,s:I,s:I,s:I,s:I,s:f,s:f,s:s,s:o}", "sums", out, "anchors",
-                  ep_sums_anchors(sums), "features", (json_int_t)ep_sums_features(sums),
-                  "dimension", (json_int_t)ep_sums_inputs(sums), "shards", (json_int_t)shards,
-                  "there", (json_int_t)there, "seconds", seconds, "peak_memory",
-                  (double)ep_memory_peak(), "version", ep_version(), "machine", machine_json()));
+    return print_json(json_pack(
+        "{s:s,s:f,s:I,s:I,s:I,s:I,s:f,s:f,s:s,s:o,s:o}", "sums", out, "anchors",
+        ep_sums_anchors(sums), "features", (json_int_t)ep_sums_features(sums), "dimension",
+        (json_int_t)ep_sums_inputs(sums), "shards", (json_int_t)shards, "there", (json_int_t)there,
+        "seconds", seconds, "peak_memory", (double)ep_memory_peak(), "version", ep_version(),
+        "machine", machine_json(), "config", config));
+  json_decref(config);
   printf("sums     ");
   print_count(stdout, ep_sums_anchors(sums));
   printf(" anchors, %td features, ", ep_sums_features(sums));
@@ -108,7 +109,9 @@ ep_status cmd_accumulate(int argc, char **argv) {
   EP_TRY(work_begin(&setup.run, cli.progress));
   const double begin = omp_get_wtime();
   ep_status st = accumulate(&points, &sums, &setup, &part);
-  if (!st) st = report(sums, part.out, part.shard, omp_get_wtime() - begin, cli.json);
+  if (!st)
+    st = report(sums, part.out, part.shard, omp_get_wtime() - begin, cli.json,
+                config_of_run(groups, NULL, 0, argc, argv));
   ep_sums_free(sums);
   ep_points_free(&points);
   return st;
@@ -174,6 +177,7 @@ ep_status cmd_merge(int argc, char **argv) {
   merge_groups(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, paths, MOST, &count));
+  config_words(paths, MOST, &count);
   EP_CHECK(count > 0, EP_ERR_ARG, "give the parts to be merged: eigenpair merge part*.npz");
   const char *const outputs[] = {s.merge.out, NULL};
   EP_CHECK(s.merge.out[0], EP_ERR_ARG, "--out is empty; give the sums a name");
@@ -182,7 +186,9 @@ ep_status cmd_merge(int argc, char **argv) {
   EP_TRY(work_begin(&s.run, s.cli.progress));
   const double begin = omp_get_wtime();
   ep_status st = merge(&sums, &s, paths, count);
-  if (!st) st = report(sums, s.merge.out, NULL, omp_get_wtime() - begin, s.cli.json);
+  if (!st)
+    st = report(sums, s.merge.out, NULL, omp_get_wtime() - begin, s.cli.json,
+                config_of_run(groups, paths, count, argc, argv));
   ep_sums_free(sums);
   return st;
 }

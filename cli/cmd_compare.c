@@ -1,5 +1,5 @@
 #include "commands.h"
-#include "study/compare.h"
+#include "study/compare_words.h"
 
 #include <eigenpair/report.h>
 #include <math.h>
@@ -125,24 +125,32 @@ static void print_methods(const ep_verdict *v) {
   }
 }
 
-static void print_drift(const ep_drift_row *d) {
+static void print_drift(const ep_drift_row *d, const char *more) {
+  if (!isfinite(d->law.exponent)) return;
   printf("%-58s width^", d->what);
   cell("%*.2f", 5, d->law.exponent);
-  if (isfinite(d->law.low))
-    printf("  (%.2f to %.2f)%s", d->law.low, d->law.high,
-           ep_falls(&d->law).answer == EP_NO_ANSWER ? " no answer: it contains 0" : "");
+  if (!isfinite(d->law.low)) printf("  no answer: no interval; try %s", more);
+  else
+    printf("  (%.2f to %.2f)%s%s", d->law.low, d->law.high,
+           ep_falls(&d->law).answer == EP_NO_ANSWER ? " no answer: it contains 0; try " : "",
+           ep_falls(&d->law).answer == EP_NO_ANSWER ? more : "");
   printf("\n");
 }
 
-static void print_theory(const ep_compared *c) {
+static void print_theory(const setup_compare *s, const ep_compared *c) {
   static const char *const names[EP_THEORIES] = {
       [EP_THEORY_KERNEL] = "frozen kernel:", [EP_THEORY_PCA] = "PCA of C:"};
+  char more[100];
+  ep_say_more(more, &c->table, &s->compare);
   printf("\nThe theory's part:\n");
-  for (int k = EP_NO_THEORY + 1; k < EP_THEORIES; k++)
-    if (c->verdict.theory[k].method) printf("%s %s\n", names[k], c->verdict.theory[k].words);
+  for (int k = EP_NO_THEORY + 1; k < EP_THEORIES; k++) {
+    const ep_theory_part *t = &c->verdict.theory[k];
+    if (t->method) printf("%s %s\n", names[k], t->words);
+    printf("%s %s\n", ep_theory_asks(k, 1), t->small.words);
+    printf("%s %s\n", ep_theory_asks(k, 2), t->falls.words);
+  }
   if (c->verdict.trained[0]) printf("trained W: %s\n", c->verdict.trained);
-  for (int k = 0; k < EP_DRIFTS; k++)
-    if (ep_drift_measured(&c->table.drift[k], &c->table)) print_drift(&c->table.drift[k]);
+  for (int k = 0; k < EP_DRIFTS; k++) print_drift(&c->table.drift[k], more);
 }
 
 static void print_result(const setup_compare *s, const ep_compared *c) {
@@ -154,7 +162,7 @@ static void print_result(const setup_compare *s, const ep_compared *c) {
     for (int k = 0; k < EP_ASKED; k++) printf("%s %s\n", ep_asked_text(k), v->about.said[k].words);
   }
   print_methods(v);
-  print_theory(c);
+  print_theory(s, c);
   printf("\n");
   print_report("report: ", s->out.out);
 }

@@ -23,6 +23,8 @@ typedef struct {
   ep_run_config run;
   cli_config cli;
   bool own_missing; /* --missing was given */
+  int argc;         /* the command line */
+  char **argv;
 } setup_embed;
 
 static void groups_of(ep_option_group groups[5], setup_embed *s) {
@@ -44,13 +46,21 @@ void help_embed(FILE *to) {
   args_help(groups, to);
 }
 
+static json_t *own_config(const setup_embed *s) {
+  static setup_embed copy;
+  ep_option_group groups[5];
+  copy = *s;
+  groups_of(groups, &copy);
+  return config_of_run(groups, NULL, 0, s->argc, s->argv);
+}
+
 static ep_status report(const setup_embed *s, ptrdiff_t rows, ptrdiff_t outputs) {
   terminal_clear();
   if (s->cli.json)
-    return print_json(json_pack("{s:s,s:I,s:I,s:f,s:s,s:o}", "embedding", s->embed.out, "rows",
+    return print_json(json_pack("{s:s,s:I,s:I,s:f,s:s,s:o,s:o}", "embedding", s->embed.out, "rows",
                                 (json_int_t)rows, "outputs", (json_int_t)outputs, "peak_memory",
                                 (double)ep_memory_peak(), "version", ep_version(), "machine",
-                                machine_json()));
+                                machine_json(), "config", own_config(s)));
   print_count(stdout, (double)rows);
   printf(" points in %td dimensions: %s\n", outputs, s->embed.out);
   return EP_OK;
@@ -152,7 +162,9 @@ ep_status cmd_embed(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
-  s.own_missing = args_peek(argc, argv, "--missing") != NULL;
+  s.own_missing = args_has(argc, argv, "missing");
+  s.argc = argc;
+  s.argv = argv;
   const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));

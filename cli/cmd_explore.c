@@ -313,7 +313,7 @@ ep_status cmd_explore(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
-  s.own_precision = args_peek(argc, argv, "--precision") != NULL;
+  s.own_precision = args_has(argc, argv, "precision");
   EP_CHECK(s.look.embedding[0], EP_ERR_ARG, "give --embedding FILE");
   EP_TRY(ep_explore_check());
   const char *const outputs[] = {s.look.out, NULL};

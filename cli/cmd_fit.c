@@ -156,6 +156,11 @@ static void print_map(const ep_setup *s, const ep_model *m) {
   printf("%s, %s precision\n", text, ep_precision_name(s->run.precision));
 }
 
+/* a closed form has no epochs to tell of */
+static bool has_history(const ep_setup *s, const ep_fit_info *info) {
+  return s->files.history[0] && info->history.rows > 0;
+}
+
 static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
   ep_objective objective;
   ep_objective_config config = s->objective;
@@ -181,7 +186,7 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
         info->epochs);
   else printf("status   %s\n", ep_outcome_name(info->outcome));
   printf("model    %s\n", s->files.out);
-  if (s->files.history[0]) printf("history  %s\n", s->files.history);
+  if (has_history(s, info)) printf("history  %s\n", s->files.history);
 }
 
 static json_t *result_json(const ep_setup *s, const ep_fit_info *info) {
@@ -205,7 +210,7 @@ static json_t *result_json(const ep_setup *s, const ep_fit_info *info) {
 static ep_status write_results(const ep_setup *s, const fit_config *own, const cli_config *cli,
                                const ep_model *model, const ep_fit_info *info) {
   EP_TRY(ep_model_save(s->files.out, model));
-  if (s->files.history[0]) EP_TRY(ep_history_write(s->files.history, &info->history));
+  if (has_history(s, info)) EP_TRY(ep_history_write(s->files.history, &info->history));
   terminal_clear();
   if (cli->json) return print_json(result_json(s, info));
   print_summary(s, model, info);

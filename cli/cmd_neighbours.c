@@ -21,6 +21,8 @@ typedef struct {
   neighbours_config config;
   ep_run_config run;
   cli_config cli;
+  int argc; /* the command line */
+  char **argv;
 } setup_neighbours;
 
 enum { GROUPS = 4 };
@@ -51,16 +53,24 @@ static double now(void) {
   return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+static json_t *own_config(const setup_neighbours *s) {
+  static setup_neighbours copy;
+  ep_option_group groups[GROUPS];
+  copy = *s;
+  groups_of(groups, &copy);
+  return config_of_run(groups, NULL, 0, s->argc, s->argv);
+}
+
 static ep_status tell(const setup_neighbours *s, const ep_mat *Q, const ep_mat *E, double seconds) {
   const neighbours_config *c = &s->config;
   terminal_clear();
   if (s->cli.json)
-    return print_json(json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:s,s:f,s:f,s:s,s:o}", "neighbours",
-                                c->out, "distances", c->distances, "queries", (json_int_t)Q->rows,
-                                "points", (json_int_t)E->rows, "dimensions", (json_int_t)E->cols,
-                                "k", (json_int_t)c->k, "metric", ep_metric_name(c->metric),
-                                "seconds", seconds, "peak_memory", (double)ep_memory_peak(),
-                                "version", ep_version(), "machine", machine_json()));
+    return print_json(json_pack(
+        "{s:s,s:s,s:I,s:I,s:I,s:I,s:s,s:f,s:f,s:s,s:o,s:o}", "neighbours", c->out, "distances",
+        c->distances, "queries", (json_int_t)Q->rows, "points", (json_int_t)E->rows, "dimensions",
+        (json_int_t)E->cols, "k", (json_int_t)c->k, "metric", ep_metric_name(c->metric), "seconds",
+        seconds, "peak_memory", (double)ep_memory_peak(), "version", ep_version(), "machine",
+        machine_json(), "config", own_config(s)));
   printf("%ld nearest of ", c->k);
   print_count(stdout, (double)E->rows);
   printf(" points for each of ");
@@ -106,13 +116,14 @@ ep_status cmd_neighbours(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
+  s.argc = argc;
+  s.argv = argv;
   EP_CHECK(s.config.embedding[0], EP_ERR_ARG, "give --embedding FILE");
   const char *const outputs[] = {s.config.out, s.config.distances, NULL};
   EP_TRY(check_outputs(outputs, groups));
   for (int i = 0; outputs[i]; i++) EP_TRY(check_no_csv(outputs[i], ".npy"));
   EP_TRY(work_begin(&s.run, s.cli.progress));
-  const ep_status st =
-      read_and_find(&s, &work, &Q, &E, args_peek(argc, argv, "--precision") != NULL);
+  const ep_status st = read_and_find(&s, &work, &Q, &E, args_has(argc, argv, "precision"));
   ep_work_free(&work);
   ep_mat_free(&Q);
   ep_mat_free(&E);

@@ -42,6 +42,8 @@ typedef struct {
   cli_config cli;
   int argc; /* the command line */
   char **argv;
+  const char **words; /* models of --drift behind the first */
+  int count;
 } setup_ntk;
 
 static void groups_of(ep_option_group groups[7], setup_ntk *s) {
@@ -349,14 +351,22 @@ static ep_status in_tiles(ntk_work *w, const setup_ntk *s, int ndim, const ptrdi
   return st;
 }
 
+static json_t *own_config(const setup_ntk *s) {
+  static setup_ntk copy;
+  ep_option_group groups[7];
+  copy = *s;
+  groups_of(groups, &copy);
+  return config_of_run(groups, s->words, s->ntk.drift[0] ? s->count : 0, s->argc, s->argv);
+}
+
 static ep_status report(const setup_ntk *s, int ndim, const ptrdiff_t *shape) {
   json_t *list = json_array();
   for (int i = 0; i < ndim; i++) json_array_append_new(list, json_integer(shape[i]));
   if (s->cli.json)
-    return print_json(json_pack("{s:s,s:s,s:o,s:f,s:s,s:o}", "kernel", kernel_name(s->ntk.kernel),
-                                "out", s->ntk.out, "shape", list, "peak_memory",
-                                (double)ep_memory_peak(), "version", ep_version(), "machine",
-                                machine_json()));
+    return print_json(json_pack("{s:s,s:s,s:o,s:f,s:s,s:o,s:o}", "kernel",
+                                kernel_name(s->ntk.kernel), "out", s->ntk.out, "shape", list,
+                                "peak_memory", (double)ep_memory_peak(), "version", ep_version(),
+                                "machine", machine_json(), "config", own_config(s)));
   json_decref(list);
   printf("%s kernel (", kernel_name(s->ntk.kernel));
   for (int i = 0; i < ndim; i++) printf("%s%td", i ? ", " : "", shape[i]);
@@ -469,6 +479,7 @@ static ep_status drift(ntk_work *w, const setup_ntk *s, const char *const *paths
     json_object_set_new(all, "points", json_integer(w->x.X.rows));
     json_object_set_new(all, "version", json_string(ep_version()));
     json_object_set(all, "drifts", rows);
+    json_object_set_new(all, "config", own_config(s)); /* print_json sees what was lost */
     st = print_json(all);
   }
   json_decref(rows);
@@ -499,8 +510,11 @@ ep_status cmd_ntk(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, words, MOST, &count));
+  if (s.ntk.drift[0]) config_words(words, MOST, &count);
   s.argc = argc;
   s.argv = argv;
+  s.words = words;
+  s.count = count;
   EP_TRY(take_words(&s, words, count, argc, argv));
   EP_TRY(init_options(&s.net, &s.analytic, argc, argv));
   const char *const outputs[] = {s.ntk.drift[0] ? "" : s.ntk.out, NULL};

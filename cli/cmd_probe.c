@@ -301,7 +301,7 @@ ep_status cmd_probe(int argc, char **argv) {
   ep_options_default(ep_data_options, &s.data);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, NULL, 0, NULL));
-  s.own_precision = args_peek(argc, argv, "--precision") != NULL;
+  s.own_precision = args_has(argc, argv, "precision");
   EP_TRY(check_files(&s, args_peek(argc, argv, "--probe") != NULL));
   const char *const outputs[] = {s.files.out, NULL};
   EP_TRY(check_outputs(outputs, groups));

@@ -131,12 +131,16 @@ static ep_status print_claims(const ep_reproduced *r) {
   return print_json(all);
 }
 
-static ep_status write_report(const char *folder, const ep_reproduced *r, int argc, char **argv) {
+/* takes the config over */
+static ep_status write_report(const char *folder, const ep_reproduced *r, json_t *config, int argc,
+                              char **argv) {
   static char line[4096];
   json_t *machine = machine_json();
   command_line(line, argc, argv);
-  const ep_status st = ep_reproduce_write(folder, r, line, machine);
+  const ep_status st = config ? ep_reproduce_write(folder, r, line, machine, config)
+                              : EP_FAIL(EP_ERR_NOMEM, "no memory for the options of the claims");
   json_decref(machine);
+  json_decref(config);
   return st;
 }
 
@@ -169,6 +173,7 @@ ep_status cmd_reproduce(int argc, char **argv) {
   groups_of(groups, &s);
   for (const ep_option_group *g = groups; g->table; g++) ep_options_default(g->table, g->config);
   EP_TRY(args_parse(groups, argc, argv, words, EP_MOST_CLAIMS, &word_count));
+  config_words(words, EP_MOST_CLAIMS, &word_count);
   EP_CHECK(!(s.own.quick && s.own.paper), EP_ERR_ARG, "--quick and --paper exclude each other");
   EP_CHECK(s.own.out[0], EP_ERR_ARG, "--out is empty; give the reports a folder");
   EP_TRY(ep_claims_find(claims, &count, words, word_count));
@@ -179,7 +184,8 @@ ep_status cmd_reproduce(int argc, char **argv) {
                              : s.own.paper ? EP_CLAIM_PAPER
                                            : EP_CLAIM_MEDIUM;
   EP_TRY(ep_reproduce(&result, claims, count, size, &s.run, s.own.out));
-  ep_status st = write_report(s.own.out, &result, argc, argv);
+  ep_status st = write_report(s.own.out, &result,
+                              config_of_run(groups, words, word_count, argc, argv), argc, argv);
   terminal_clear();
   if (!st) st = finish(&s, &result);
   ep_reproduced_free(&result);

@@ -126,9 +126,21 @@ void args_help(const ep_option_group *groups, FILE *to);
 /* Hands the tables of a command's options to `look`. */
 ep_status args_tables(const command *c, void (*look)(const ep_option_group *groups, void *data),
                       void *data);
-bool args_has(int argc, char **argv, const char *option); /* was it given? */
+bool args_has(int argc, char **argv,
+              const char *option); /* was it given, here or to what --config repeats? */
 /* The value of one flag, without reading the others; NULL if it is not there. */
 const char *args_peek(int argc, char **argv, const char *flag);
+
+/* ---- config.c: what a result carries to be repeated by --config */
+
+/* Every option of the groups but the output's, `given`: those of the command line, `words`: those beside the options; NULL: no
+ * memory. */
+json_t *config_of_run(const ep_option_group *groups, const char *const *words, int count, int argc,
+                      char **argv);
+ep_status config_keep(const json_t *config); /* what --config says */
+bool config_gives(const char *option);       /* was it given where that was made? */
+/* Its words, where the command line has none. */
+void config_words(const char **words, int most, int *count);
 
 /* ---- network.c: networks in files and flags */
 

@@ -5,28 +5,36 @@
 #include <string.h>
 #include <unistd.h>
 
-static bool given(int argc, char **argv, const char *field) {
-  char name[64], flag[72];
-  ep_options_flag(name, field);
-  const int n = snprintf(flag, sizeof flag, "--%s", name);
-  for (int i = 1; i < argc; i++)
-    if (strncmp(argv[i], flag, (size_t)n) == 0 && (argv[i][n] == '\0' || argv[i][n] == '='))
-      return true;
-  return false;
-}
-
 /* a width or a number of layers or outputs that was given, against the file's */
 static ep_status check_flag(int argc, char **argv, const char *field, long value, ptrdiff_t held,
                             const char *path) {
-  EP_CHECK(!given(argc, argv, field) || value == held, EP_ERR_ARG,
+  EP_CHECK(!args_has(argc, argv, field) || value == held, EP_ERR_ARG,
            "--%s %ld does not go with %s, whose network has %td; leave it out", field, value, path,
            held);
   return EP_OK;
 }
 
-static ep_status check_shape(const ep_net_config *net, int argc, char **argv) {
+/* a state dict has its factors in the weights, and the biases that it has */
+static ep_status check_kind(ep_net_config *net, const ep_net_shape *file, int argc, char **argv) {
+  EP_CHECK(!file->standard || !args_has(argc, argv, "parametrisation") ||
+               net->parametrisation == EP_PARAMETRISATION_STANDARD,
+           EP_ERR_ARG,
+           "--parametrisation ntk does not go with %s: a state dict of PyTorch is standard; leave "
+           "it out",
+           net->init);
+  if (!file->standard || !net->biases) return EP_OK;
+  for (int l = 0; l <= file->depth; l++)
+    EP_CHECK(file->bias[l], EP_ERR_ARG,
+             "--biases does not go with %s, whose layer %d has none; leave it out", net->init,
+             l + 1);
+  net->parametrisation = EP_PARAMETRISATION_STANDARD;
+  return EP_OK;
+}
+
+static ep_status check_shape(ep_net_config *net, int argc, char **argv) {
   ep_net_shape file, flags;
   EP_TRY(ep_net_file_shape(&file, net->init));
+  EP_TRY(check_kind(net, &file, argc, argv));
   EP_TRY(check_flag(argc, argv, "depth", net->depth, file.depth, net->init));
   EP_TRY(check_flag(argc, argv, "outputs", net->outputs, file.outputs, net->init));
   for (int l = 0; l < file.depth; l++)
@@ -46,7 +54,7 @@ static ep_status take(const ep_option *table, void *config, const json_t *from, 
                       char **argv) {
   for (const ep_option *row = table; row->name; row++) {
     const json_t *value = json_object_get(from, row->name);
-    if (!value || given(argc, argv, row->name) || strcmp(row->name, "init") == 0) continue;
+    if (!value || args_has(argc, argv, row->name) || strcmp(row->name, "init") == 0) continue;
     json_t *one = json_pack("{s:O}", row->name, value);
     EP_CHECK(one, EP_ERR_NOMEM, "no memory for the settings of a network");
     const ep_status st = ep_options_from_json(table, config, one);
@@ -91,16 +99,16 @@ ep_status network_flags(ep_net *net, const ep_net_config *config,
                         const ep_variance_config *variances, int argc, char **argv) {
   ep_net_shape flags, *s = &net->shape;
   EP_TRY(ep_net_shape_of(&flags, config, variances, s->inputs));
-  if (given(argc, argv, "activation")) {
+  if (args_has(argc, argv, "activation")) {
     s->phi = flags.phi;
     memset(s->phis, 0, sizeof s->phis);
   }
   if (config->layers[0]) memcpy(s->phis, flags.phis, sizeof s->phis);
   if (config->input_scale) s->input_scale = flags.input_scale;
-  if (given(argc, argv, "parametrisation")) s->standard = flags.standard;
-  if (given(argc, argv, "weight_variance")) s->weight_variance = flags.weight_variance;
-  if (given(argc, argv, "last_variance")) s->last_variance = flags.last_variance;
-  if (given(argc, argv, "bias_variance")) s->bias_variance = flags.bias_variance;
-  if (given(argc, argv, "last_bias_variance")) s->last_bias_variance = flags.last_bias_variance;
+  if (args_has(argc, argv, "parametrisation")) s->standard = flags.standard;
+  if (args_has(argc, argv, "weight_variance")) s->weight_variance = flags.weight_variance;
+  if (args_has(argc, argv, "last_variance")) s->last_variance = flags.last_variance;
+  if (args_has(argc, argv, "bias_variance")) s->bias_variance = flags.bias_variance;
+  if (args_has(argc, argv, "last_bias_variance")) s->last_bias_variance = flags.last_bias_variance;
   return EP_OK;
 }

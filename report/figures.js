@@ -466,7 +466,8 @@ function nearness(figure, drawn, value, sign) {
 }
 
 // Lines across the panel, with their words where there is room for them.
-function ruleLayers(figure, drawn, x, y, theme, end) {
+function ruleLayers(figure, drawn, x, y, theme, end, named) {
+  const far = Math.max(...drawn.map((r) => r.x)); // names of lines begin behind it
   return rulesOf(figure)
     .filter((r) => shown(r.value, figure[r.axis]))
     .flatMap((r) => {
@@ -475,7 +476,8 @@ function ruleLayers(figure, drawn, x, y, theme, end) {
       const place =
         r.axis === 'x'
           ? { align: 'left', dx: 5, y: 8 }
-          : { dy: -8, ...(left ? { align: 'left', x: 4 } : { align: 'right', x: end, dx: -4 }) };
+          : { dy: -8, ...(left ? { align: 'left', x: 4 } : { align: 'right', ...(named ? { dx: -10 } : { x: end, dx: -4 }) }) };
+      const before = r.axis === 'y' && !left && named ? { x: { datum: far, ...x } } : {};
       const part = (mark, more) => ({
         data: { values: [r] },
         mark: { color: theme.soft, ...mark },
@@ -484,7 +486,7 @@ function ruleLayers(figure, drawn, x, y, theme, end) {
       return [
         part({ type: 'rule', strokeDash: [3, 3], strokeWidth: 1.2, ...(r.axis === 'y' ? { x: 0, x2: end } : {}) }),
         ...[{ stroke: theme.ground, strokeWidth: 4, color: theme.ground }, {}].map((look) =>
-          part({ type: 'text', fontStyle: 'italic', ...place, ...look }, { text: { field: 'text' } }),
+          part({ type: 'text', fontStyle: 'italic', ...place, ...look }, { ...before, text: { field: 'text' } }),
         ),
       ];
     });
@@ -520,7 +522,7 @@ function panelSpec(figure, panel, theme, size) {
   if (named && layers.length) layers.push(...nameLayers(figure, drawn, x, y, theme, size));
   const nothing = { data: { values: [{}] }, mark: { type: 'text', text: 'no numbers to show', color: theme.soft } };
   const { width, height } = size;
-  return { width, height, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme, end)] };
+  return { width, height, layer: [...(layers.length ? layers : [nothing]), ...ruleLayers(figure, drawn, x, y, theme, end, named)] };
 }
 
 // Legends stand side by side where there is room, else one above the other.

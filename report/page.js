@@ -27,6 +27,7 @@ function badge(word) {
 
 // Words of the glossary, longest first: {term, means, id}.
 let glossary = [];
+const explainedOnPage = new Set();
 
 // Text with exponents raised (width^-0.5) and the first use of a word of the glossary explained.
 const PAGE_BESIDE = /((?<![\w./:-])[\w-][\w./-]*\.html)/;
@@ -37,21 +38,22 @@ const raisedParts = (text) =>
     .map((part, i) =>
       i % 2 ? el(part[0] === '^' ? 'sup' : 'sub', null, part.slice(1).replace('-', '−')) : signs(part),
     );
-function typeset(text, terms = true) {
+// `used`: words that are explained already, on the page or in a table of its own; null: none is to be.
+function typeset(text, used = explainedOnPage) {
   const out = String(text)
     .split(PAGE_BESIDE)
     .flatMap((part, i) => (i % 2 ? [link(part)] : raisedParts(part)));
-  return terms ? out.flatMap((part) => (typeof part === 'string' ? explained(part) : [part])) : out;
+  return used ? out.flatMap((part) => (typeof part === 'string' ? explained(part, used) : [part])) : out;
 }
-function explained(text) {
+function explained(text, used) {
   for (const word of glossary) {
-    const at = word.used || word.cell ? -1 : text.indexOf(word.term);
+    const at = used.has(word.term) || word.cell ? -1 : text.indexOf(word.term);
     if (at >= 0 && !/[\p{L}\p{N}]/u.test(text[at + word.term.length] || '') && !/\p{L}/u.test(text[at - 1] || '')) {
-      word.used = true;
+      used.add(word.term);
       return [
-        ...explained(text.slice(0, at)),
+        ...explained(text.slice(0, at), used),
         el('a', { class: 'term', href: `#${word.id}`, title: word.means }, word.term),
-        ...explained(text.slice(at + word.term.length)),
+        ...explained(text.slice(at + word.term.length), used),
       ];
     }
   }
@@ -77,7 +79,7 @@ function shown(value) {
     );
   }
   if (typeof value === 'object') return facts(Object.entries(value));
-  return value === '' ? '–' : typeset(value, false);
+  return value === '' ? '–' : typeset(value, null);
 }
 
 // A page beside this one is a link.
@@ -117,7 +119,8 @@ const answered = (words, answer) => {
   return rest ? rest[1].toUpperCase() + rest[2] : words;
 };
 
-function cell(value, column, first, numeric, before) {
+// `used`: what a table of questions and answers has explained of their words.
+function cell(value, column, first, numeric, before, used) {
   const unit = unitOf(column);
   const attributes = {
     ...(first ? { scope: 'row' } : { 'data-label': column.name + (unit ? ` (${unit})` : '') }),
@@ -126,7 +129,7 @@ function cell(value, column, first, numeric, before) {
   const tag = first ? 'th' : 'td';
   if (numeric && typeof value !== 'number') attributes.class = 'number none';
   if (typeof value === 'string' && column.answers) return el(tag, attributes, badge(value));
-  if (typeof value === 'string') return el(tag, attributes, before ? typeset(answered(value, before), false) : termed(value));
+  if (typeof value === 'string') return el(tag, attributes, before ? typeset(answered(value, before), used) : used ? typeset(value, used) : termed(value));
   if (typeof value !== 'number') return el(tag, attributes, shown(value));
   const text = column.unit === 'bytes' ? bytes(value) : number(value, column.format);
   return el(tag, { ...attributes, 'data-value': value }, text);
@@ -148,11 +151,13 @@ function table({ title, columns, rows: lines, folded }) {
       unitOf(c) ? el('span', { class: 'unit' }, ` (${c.unit})`) : null,
     ),
   );
+  const sentences = columns.length === 3 && kinds[1].answers && !numeric[2]; // question, answer, words
+  const used = sentences ? new Set() : null;
   const body = lines.map((r) =>
     el(
       'tr',
       r.some((v) => v === 'best') ? { class: 'best' } : null,
-      kinds.map((c, i) => cell(r[i], c, i === 0, numeric[i], i > 0 && kinds[i - 1].answers ? r[i - 1] : null)),
+      kinds.map((c, i) => cell(r[i], c, i === 0, numeric[i], i > 0 && kinds[i - 1].answers ? r[i - 1] : null, used)),
     ),
   );
   const content = el(
@@ -281,7 +286,7 @@ function plot(figure) {
         })
       : null,
     canvas,
-    el('figcaption', null, typeset(figure.alt, false)),
+    el('figcaption', null, typeset(figure.alt, null)),
     el(
       'div',
       { class: 'tools' },
@@ -346,7 +351,7 @@ function section(s, id) {
     'section',
     { id, class: beside ? 'beside' : null },
     short !== id && s.title.includes(': ') && !document.getElementById(short) ? el('span', { id: short }) : null,
-    el('h2', null, typeset(s.title, false), s.badge ? [' ', badge(s.badge)] : null),
+    el('h2', null, typeset(s.title, null), s.badge ? [' ', badge(s.badge)] : null),
     s.cards ? el('div', { class: 'claims' }, s.cards.map(card)) : null,
     words.length ? el('div', null, words) : null,
     figures.length ? el('div', { class: 'plots' }, figures) : null,
@@ -370,7 +375,7 @@ function card(c) {
     null,
     el('h3', null, c.link ? el('a', { href: c.link }, c.title) : c.title, c.badge ? [' ', badge(c.badge)] : null),
     c.figure ? canvas : null,
-    el('p', null, typeset(c.text, false)),
+    el('p', null, typeset(c.text, null)),
   );
 }
 
@@ -416,7 +421,7 @@ function words(list) {
       { class: 'facts' },
       [...list]
         .sort((a, b) => a.term.localeCompare(b.term))
-        .map((w) => el('div', { id: w.id }, el('dt', null, w.term), el('dd', null, typeset(w.means, false)))),
+        .map((w) => el('div', { id: w.id }, el('dt', null, w.term), el('dd', null, typeset(w.means, null)))),
     ),
   );
 }

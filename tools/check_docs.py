@@ -118,9 +118,17 @@ def named_files(names):
             check(there, f"{document.relative_to(ROOT)}: there is no {name}")
 
 
+def papers():
+    """Every page of statements stands in the site's contents and in the bibliography."""
+    for page in sorted(set((ROOT / "docs/papers").glob("*.md")) - {ROOT / "docs/papers/README.md"}):
+        check(f'"papers/{page.name}"' in (ROOT / "tools/site.py").read_text(), f"tools/site.py: NAV lacks papers/{page.name}")
+        check(f"(papers/{page.name})" in (ROOT / "docs/bibliography.md").read_text(), f"docs/bibliography.md: no link to papers/{page.name}")
+
+
 references, rows, listed, names = theory(), contributing(), defects(), folders()
 option_lists()
 named_files(names)
+papers()
 print("\n".join(bad) if bad else
       f"docs: {references} references to the theory, {rows} ways to add, {listed} defects, {len(names)} folders: all there")
 sys.exit(bool(bad))

@@ -6,10 +6,10 @@
 
 static const char *option_name(int i) { return i == 0 ? ep_auto_name(0) : ep_method_name(i - 1); }
 
-const ep_option ep_fit_auto_options[] = {
-    EP_OPT_ROW(ep_fit_config, NAME, method, "auto", 0, 0, option_name,
-               "how the model is made; auto: a closed form, or gd where training is spoken of")
-        EP_FIT_OTHER_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
+const ep_option ep_fit_auto_options[] = {EP_OPT_ROW(
+    ep_fit_config, NAME, method, "auto", 0, 0, option_name,
+    "how the model is made; auto: a closed form, or gd where training or a network is spoken of")
+                                             EP_FIT_OTHER_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
 
 /* ---- what options speak of */
 
@@ -61,12 +61,16 @@ static void fill_in(ep_setup *s, const char *const given[], bool ready) {
 static void choose_method(ep_setup *s, char why[200], const char *const given[], bool ready,
                           bool negatives) {
   char flag[64];
-  const char *trains = first_given(training, given);
-  if (!trains && !first_given(closed, given)) trains = first_given(network, given);
-  if (trains) {
-    ep_options_flag(flag, trains);
+  const char *trains = first_given(training, given), *net = NULL;
+  if (!trains && !first_given(closed, given)) net = first_given(network, given);
+  if (trains || net) {
+    ep_options_flag(flag, trains ? trains : net);
     strcpy(s->fit.method, "gd");
-    snprintf(why, 200, "gd, since --%s is given; without training: --method whitened", flag);
+    snprintf(why, 200,
+             trains ? "gd, since --%s is given; without training: --method whitened"
+                    : "gd, since --%s is given: a network is trained unless a method is named; "
+                      "pca and whitened have one without training: --method pca",
+             flag);
   } else if (negatives || draws_negatives(&s->pair)) {
     strcpy(s->fit.method, "infinite");
     snprintf(why, 200,

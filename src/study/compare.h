@@ -185,11 +185,12 @@ typedef struct {
   double from, needed,
       now; /* width it holds from on, by the law would; difference at the largest */
   char words[600];
-  ep_said small, falls; /* of the drift */
+  ep_said small, falls; /* of the drift: asked whatever was run */
 } ep_theory_part;
 
 typedef struct {
-  const ep_row *use; /* a method, or a baseline that is ahead of them all; NULL: none has a score */
+  const ep_row
+      *use; /* a method, or a baseline that none of them is better than; NULL: none has a score */
   const ep_row *fit; /* of the methods, the one to use: what the command fits */
   char sentence[600], command[1800];
   ep_answers
@@ -200,6 +201,8 @@ typedef struct {
   char trained[600]; /* angles of the trained W; "": not measured */
 } ep_verdict;
 
+/* The theory's questions: may it take the place of training (0), is its drift small (1), does that fall with width (2)? */
+const char *ep_theory_asks(ep_theory which, int k);
 /* Is the method named in the list? */
 bool ep_compare_has(const ep_compare_config *config, const char *method);
 /* `base`: for the command that the verdict proposes. */

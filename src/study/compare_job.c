@@ -167,7 +167,7 @@ static double settling(const ep_fit_info *info) {
   const ep_history *h = &info->history;
   const ptrdiff_t last = h->rows - 1;
   if (info->outcome == EP_CONVERGED) return 0;
-  if (last < 10) return NAN;
+  if (last < EP_TENTHS) return NAN;
   const double end = history_at(h, last, "loss"), all = fabs(history_at(h, 0, "loss") - end);
   return all > 0 ? fabs(history_at(h, last - last / 10, "loss") - end) / all : 0;
 }

@@ -91,22 +91,33 @@ static ep_status answers_table(json_t *tables, const ep_verdict *v) {
   return add_table(tables, "In the place of training", names, 7, rows, false);
 }
 
+/* an exponent without an interval says nothing: what the theory asks then has the answer */
+static bool has_law(const ep_drift_row *d, const ep_comparison *m) {
+  return ep_drift_measured(d, m) && isfinite(d->law.low);
+}
+
+static const char *falls_cell(const ep_drift_row *d) {
+  const ep_answer falls = ep_falls(&d->law).answer;
+  return falls == EP_NO_ANSWER ? "no answer: it contains 0" : ep_answer_name(falls);
+}
+
 static ep_status drift_table(json_t *tables, const ep_comparison *m) {
-  static const char *const names[][3] = {{"what", "", ""},
-                                         {"exponent", "", ".3f"},
-                                         {"95 % from", "", ".3f"},
-                                         {"to", "", ".3f"},
-                                         {"width for the tolerance", "", ".3~s"}};
+  static const char *const names[][3] = {
+      {"what", "", ""},  {"exponent", "", ".3f"}, {"95 % from", "", ".3f"},
+      {"to", "", ".3f"}, {"falls", "", ""},       {"width for the tolerance", "", ".3~s"}};
   json_t *rows = json_array();
   for (int k = 0; k < EP_DRIFTS; k++) {
     const ep_drift_row *d = &m->drift[k];
-    if (ep_drift_measured(d, m))
-      json_array_append_new(rows,
-                            json_pack("[s, o, o, o, o]", d->what, ep_json_number(d->law.exponent),
-                                      ep_json_number(d->law.low), ep_json_number(d->law.high),
-                                      ep_json_number(ep_drift_width_needed(d, m->tolerance))));
+    if (has_law(d, m))
+      json_array_append_new(
+          rows, json_pack("[s, o, o, o, s, o]", d->what, ep_json_number(d->law.exponent),
+                          ep_json_number(d->law.low), ep_json_number(d->law.high), falls_cell(d),
+                          ep_json_number(ep_drift_width_needed(d, m->tolerance))));
   }
-  return add_table(tables, "Power laws of the drifts against width", names, 5, rows, false);
+  if (json_array_size(rows))
+    return add_table(tables, "Power laws of the drifts against width", names, 6, rows, false);
+  json_decref(rows);
+  return EP_OK;
 }
 
 /* how many bounds there are, hold, and say something */
@@ -155,29 +166,22 @@ static ep_status verdicts(json_t *out, const ep_answers *a) {
   return EP_OK;
 }
 
+static void theory_row(json_t *rows, const char *question, const char *answer, const char *words) {
+  json_array_append_new(rows, json_pack("[s, s, s]", question, answer, words));
+}
+
 /* question, answer, words: what the theory asks */
 static ep_status theory_table(json_t *tables, const ep_verdict *v) {
   static const char *const names[][3] = {
       {"question", "", ""}, {"answer", "", ""}, {"measured", "", ""}};
-  static const char *const asked[EP_THEORIES][2] = {
-      [EP_THEORY_KERNEL] = {"Does the frozen kernel follow training?",
-                            "Is the drift of the tangent kernel small?"},
-      [EP_THEORY_PCA] = {"Is PCA of C(0) that of C at the end?", "Is the drift of C small?"}};
   json_t *rows = json_array();
   for (int k = EP_NO_THEORY + 1; k < EP_THEORIES; k++) {
     const ep_theory_part *t = &v->theory[k];
-    if (!t->method) continue;
-    json_array_append_new(
-        rows, json_pack("[s, s, s]", asked[k][0], t->holds ? "holds" : "fails", t->words));
-    json_array_append_new(rows, json_pack("[s, s, s]", asked[k][1],
-                                          ep_answer_name(t->small.finding.answer), t->small.words));
-    json_array_append_new(rows, json_pack("[s, s, s]", "Does it fall with width?",
-                                          ep_answer_name(t->falls.finding.answer), t->falls.words));
+    if (t->method) theory_row(rows, ep_theory_asks(k, 0), t->holds ? "holds" : "fails", t->words);
+    theory_row(rows, ep_theory_asks(k, 1), ep_answer_name(t->small.finding.answer), t->small.words);
+    theory_row(rows, ep_theory_asks(k, 2), ep_answer_name(t->falls.finding.answer), t->falls.words);
   }
-  if (json_array_size(rows))
-    return add_table(tables, "What the theory asks", names, 3, rows, false);
-  json_decref(rows);
-  return EP_OK;
+  return add_table(tables, "What the theory asks", names, 3, rows, false);
 }
 
 static ep_status glossary(json_t *out) {

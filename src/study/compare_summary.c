@@ -131,6 +131,17 @@ static ep_status add_theory(json_t *verdict, const ep_comparison *m, const ep_th
                 t->words, "small", said_json(&t->small), "falls", said_json(&t->falls)));
 }
 
+/* the drifts' answers, whatever was run */
+static ep_status add_drifts(json_t *verdict, const ep_verdict *v) {
+  json_t *all = json_object();
+  EP_TRY(ep_json_put(verdict, "theory", all));
+  for (int k = EP_NO_THEORY + 1; k < EP_THEORIES; k++)
+    EP_TRY(ep_json_put(all, ep_method_of_theory(k, false)->name,
+                       json_pack("{s:o, s:o}", "small", said_json(&v->theory[k].small), "falls",
+                                 said_json(&v->theory[k].falls))));
+  return EP_OK;
+}
+
 /* Is W at its optimum? The largest principal angle between the trained W and PCA of C at the end. */
 static ep_status add_angles(json_t *verdict, const ep_comparison *m, const ep_verdict *v) {
   if (!v->trained[0]) return EP_OK;
@@ -147,5 +158,6 @@ ep_status ep_compare_summary(json_t *result, const ep_comparison *m, const ep_ve
   EP_TRY(add_use(verdict, m, v));
   EP_TRY(add_methods(verdict, v));
   for (int k = 0; k < EP_THEORIES; k++) EP_TRY(add_theory(verdict, m, &v->theory[k]));
+  EP_TRY(add_drifts(verdict, v));
   return add_angles(verdict, m, v);
 }

@@ -25,7 +25,7 @@ static void ask(ep_answers *a, const ep_comparison *m, const ep_row *row,
   cheap->finding = ep_cheaper(row, training);
   ep_say_same(same->words, &same->finding, row, training, m, config);
   ep_say_good(good->words, &good->finding, row, training, m, config);
-  ep_say_cheaper(cheap->words, &cheap->finding, row, training);
+  ep_say_cheaper(cheap->words, &cheap->finding, row, training, config);
 }
 
 static void ask_nothing(ep_answers *a) {
@@ -90,29 +90,46 @@ static double holds_from(const ep_comparison *m, const ep_drift_row *d,
   return from;
 }
 
+/* what a theory speaks of: how far its replacement is from training, and the drift that it says falls with width */
+static const struct {
+  ep_drift_kind difference, drift;
+} theories[EP_THEORIES] = {[EP_THEORY_KERNEL] = {EP_DRIFT_KERNEL, EP_DRIFT_NTK},
+                           [EP_THEORY_PCA] = {EP_DRIFT_PCA, EP_DRIFT_C}};
+
+/* asked of every comparison: what was not run is no answer */
+static void drift(ep_theory_part *t, ep_theory which, const ep_comparison *m,
+                  const ep_compare_config *config) {
+  const ep_drift_row *d = &m->drift[theories[which].drift];
+  t->small.finding = ep_drift_at(d, m, m->widths - 1);
+  t->falls.finding = ep_falls(&d->law);
+  ep_say_small(&t->small, which, d, m, config);
+  ep_say_falls(&t->falls, which, d, m, config);
+}
+
 static void theory(ep_theory_part *t, ep_theory which, const ep_comparison *m,
                    const ep_compare_config *config) {
-  static const struct {
-    ep_drift_kind difference, drift;
-  } of[EP_THEORIES] = {[EP_THEORY_KERNEL] = {EP_DRIFT_KERNEL, EP_DRIFT_NTK},
-                       [EP_THEORY_PCA] = {EP_DRIFT_PCA, EP_DRIFT_C}};
   const ep_method_row *instead = ep_method_of_theory(which, false),
                       *trained = ep_method_of_theory(which, true);
-  const ep_drift_row *drift = &m->drift[of[which].drift];
   const int last = m->widths - 1;
+  drift(t, which, m, config);
   if (!ep_compare_has(config, instead->name) || !ep_compare_has(config, trained->name)) return;
   t->method = instead;
-  t->difference = &m->drift[of[which].difference];
-  const ep_finding now = ep_drift_at(t->difference, m, last);
-  t->now = now.number;
+  t->difference = &m->drift[theories[which].difference];
+  t->now = ep_drift_at(t->difference, m, last).number;
   t->from = holds_from(m, t->difference, trained);
   t->holds = isfinite(t->from);
   t->needed = ep_drift_width_needed(t->difference, m->tolerance);
-  t->small.finding = ep_drift_at(drift, m, last);
-  t->falls.finding = ep_falls(&drift->law);
-  ep_say_theory(t, which, m, diverged_at(m, trained, m->width[last]) > 0);
-  ep_say_small(t->small.words, &t->small.finding, drift, m);
-  ep_say_falls(t->falls.words, &t->falls.finding, drift, m);
+  ep_say_theory(t, which, m, diverged_at(m, trained, m->width[last]) > 0, config);
+}
+
+const char *ep_theory_asks(ep_theory which, int k) {
+  static const char *const asked[EP_THEORIES][3] = {
+      [EP_THEORY_KERNEL] = {"Does the frozen kernel follow training?",
+                            "Is the drift of the tangent kernel small?",
+                            "Does the drift of the tangent kernel fall with width?"},
+      [EP_THEORY_PCA] = {"Is PCA of C(0) that of C at the end?", "Is the drift of C small?",
+                         "Does the drift of C fall with width?"}};
+  return asked[which][k];
 }
 
 ep_status ep_verdict_reach(ep_verdict *v, ep_work *work, const ep_comparison *m,

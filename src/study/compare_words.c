@@ -141,6 +141,16 @@ static void say_score(char *text, size_t room, const ep_comparison *m, const ep_
       m->by == EP_BY_RECALL ? " of positives found" : "");
 }
 
+/* the row that is marked best, where a cheaper one is proposed */
+static void say_better(char *text, size_t room, const ep_comparison *m, const ep_row *row) {
+  const double best = ep_spread_score(&m->row[0], m->by).mean;
+  char name[80];
+  if (!(best > ep_spread_score(row, m->by).mean)) return;
+  name_row(name, &m->row[0]);
+  say(text, room, " The best, %s, has %.1f %%: within a point, at a higher cost.", name,
+      100 * best);
+}
+
 static void say_method(char *text, size_t room, const ep_comparison *m, const ep_row *row,
                        const ep_row *rival) {
   char mine[80], its[80];
@@ -155,19 +165,23 @@ static void say_method(char *text, size_t room, const ep_comparison *m, const ep
   if (!trains && training) cost(its, training), say(text, room, " instead of %s", its);
   if (instead) cost(its, instead), say(text, room, " (%s %s)", instead->name, its);
   say(text, room, ".");
+  say_better(text, room, m, row);
 }
 
-/* a baseline that no method comes up to: there is nothing to fit, but the best that could be is named */
+/* a baseline that no method is better than: there is nothing to fit, but the best that could be is named */
 static void say_baseline(char *text, size_t room, const ep_comparison *m, const ep_row *baseline,
                          const ep_row *method) {
   char its[80];
   const ep_row *raw = named(m, "raw inputs"),
                *training = ep_row_training(method, m->row, m->rows, m->by);
+  const double ahead = ep_spread_score(baseline, m->by).mean - ep_spread_score(method, m->by).mean;
   say(text, room, "Use %s: ", baseline->name);
   say_score(text, room, m, baseline);
   say_others(text, room, m, training, NULL, raw == baseline ? NULL : raw);
   cost(its, method);
-  say(text, room, ", better than any method. The best of these is %s: ", method->name);
+  say(text, room, ", %s. The best of these is %s: ",
+      ahead > EP_MARGIN ? "better than any method" : "as good as any method, and free",
+      method->name);
   say_score(text, room, m, method);
   say(text, room, ", %s.", its);
 }
@@ -188,6 +202,10 @@ void ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
 
 /* ---- no answer, and what to run */
 
+static long more_runs(const ep_compare_config *config) {
+  return config->runs < 5 ? 5 : 2 * config->runs;
+}
+
 static void say_reason(char *text, size_t room, const ep_finding *f, const ep_row *training,
                        const ep_compare_config *config) {
   switch (f->reason) {
@@ -203,9 +221,12 @@ static void say_reason(char *text, size_t room, const ep_finding *f, const ep_ro
           "its loss. Try --epochs %ld.",
           100 * ep_spread_of(training, offsetof(ep_trial, settling)).high, 10 * config->epochs);
       break;
+    case EP_TOO_FEW_EPOCHS:
+      say(text, room, " Too few epochs to tell whether training has settled. Try --epochs %d.",
+          10 * EP_TENTHS);
+      break;
     case EP_SEEDS_DISAGREE:
-      say(text, room, " Seeds disagree, or are too few. Try --runs %ld.",
-          config->runs < 5 ? 5 : 2 * config->runs);
+      say(text, room, " Seeds disagree, or are too few. Try --runs %ld.", more_runs(config));
       break;
     case EP_NOT_MEASURED:
       say(text, room,
@@ -254,8 +275,8 @@ void ep_say_good(char text[600], const ep_finding *f, const ep_row *row, const e
     say(text, 600, " Raw inputs are better: %.1f %%.", 100 * ep_spread_score(raw, m->by).mean);
 }
 
-void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row,
-                    const ep_row *training) {
+void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
+                    const ep_compare_config *config) {
   char a[32], b[32], c[32], d[32];
   snprintf(text, 600, "%s", opening(f->answer));
   if (!training || !isfinite(f->number)) {
@@ -270,7 +291,9 @@ void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row,
   if (f->reason == EP_TRADE)
     say(text, 600, " It is a trade: %s.",
         f->number > 1 ? "less time, more memory" : "more time, less memory");
-  if (f->reason == EP_SEEDS_DISAGREE) say(text, 600, " Seeds disagree on the time.");
+  if (f->reason == EP_SEEDS_DISAGREE)
+    say(text, 600, " Seeds disagree on the time. Try --runs %ld, with nothing else running.",
+        more_runs(config));
 }
 
 /* ---- the theory's part */
@@ -280,13 +303,25 @@ static const char *const model_of[] = {
 static const char *const instead_of[] = {
     [EP_THEORY_KERNEL] = "training", [EP_THEORY_PCA] = "the PCA of C at the end of training"};
 
-void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost) {
+void ep_say_more(char text[100], const ep_comparison *m, const ep_compare_config *config) {
+  const double top = m->width[m->widths - 1], least = top < 300 ? top : top / 10;
+  if (m->widths > 2)
+    snprintf(text, 100, "--runs %ld, or a wider range of --widths", more_runs(config));
+  else
+    snprintf(text, 100, "--widths %.0f,%.0f,%.0f --runs %ld", least, floor(3 * least), 10 * least,
+             config->runs < 3 ? 3 : config->runs);
+}
+
+void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost,
+                   const ep_compare_config *config) {
+  char more[100];
   const double top = m->width[m->widths - 1];
   const ep_power_law *law = &t->difference->law;
   const ep_finding falls = ep_falls(law);
   const char *model = model_of[which], *training = instead_of[which];
   char *text = t->words;
   text[0] = '\0';
+  ep_say_more(more, m, config);
   if (t->holds)
     say(text, 600,
         "Yes, from width %.0f on: %s differs from %s by %.2g of its length at width %.0f "
@@ -307,33 +342,50 @@ void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, b
   else if (isfinite(law->low))
     say(text, 600,
         " Whether it falls with width these runs do not say: the exponent is between %.2f and "
-        "%.2f.",
-        law->low, law->high);
+        "%.2f. Try %s.",
+        law->low, law->high, more);
   if (t->holds || lost || falls.answer != EP_YES) return;
   if (isfinite(t->needed) && t->needed > top && t->needed < 1e9)
     say(text, 600, " By that law the tolerance is met near width %.2g.", t->needed);
   else say(text, 600, " More width does not mend it at any size one can train.");
 }
 
-void ep_say_small(char text[300], const ep_finding *f, const ep_drift_row *d,
-                  const ep_comparison *m) {
-  snprintf(text, 300, "%s", opening(f->answer));
-  if (isfinite(f->number))
-    say(text, 300, ": %s is %.2g at width %.0f (seeds %.2g to %.2g, tolerance %g).", d->what,
-        f->number, m->width[m->widths - 1], f->low, f->high, m->tolerance);
-  else say(text, 300, ": it was not measured.");
+/* what measures the drift of a theory: the training it is about, and what may take its place */
+static void say_unmeasured(char text[300], ep_theory which) {
+  say(text, 300, ": it was not measured. Try --methods %s,%s.",
+      ep_method_of_theory(which, true)->name, ep_method_of_theory(which, false)->name);
 }
 
-void ep_say_falls(char text[300], const ep_finding *f, const ep_drift_row *d,
-                  const ep_comparison *m) {
-  snprintf(text, 300, "%s", opening(f->answer));
+void ep_say_small(ep_said *said, ep_theory which, const ep_drift_row *d, const ep_comparison *m,
+                  const ep_compare_config *config) {
+  const ep_finding *f = &said->finding;
+  snprintf(said->words, 300, "%s", opening(f->answer));
+  if (!isfinite(f->number)) {
+    say_unmeasured(said->words, which);
+    return;
+  }
+  say(said->words, 300, ": %s is %.2g at width %.0f (seeds %.2g to %.2g, tolerance %g).", d->what,
+      f->number, m->width[m->widths - 1], f->low, f->high, m->tolerance);
+  say_reason(said->words, 300, f, NULL, config);
+}
+
+void ep_say_falls(ep_said *said, ep_theory which, const ep_drift_row *d, const ep_comparison *m,
+                  const ep_compare_config *config) {
+  const ep_finding *f = &said->finding;
+  char more[100];
+  ep_say_more(more, m, config);
+  snprintf(said->words, 300, "%s", opening(f->answer));
+  if (!ep_drift_measured(d, m)) {
+    say_unmeasured(said->words, which);
+    return;
+  }
   if (isfinite(f->low))
-    say(text, 300, ": %s goes as width^%.2f (95 %% interval %.2f to %.2f).", d->legend, f->number,
-        f->low, f->high);
+    say(said->words, 300, ": %s goes as width^%.2f (95 %% interval %.2f to %.2f%s).", d->legend,
+        f->number, f->low, f->high, f->answer == EP_NO_ANSWER ? ", which contains 0" : "");
   else
-    say(text, 300, ": %d width%s and %d seed%s do not give an interval.", m->widths,
+    say(said->words, 300, ": %d width%s and %d seed%s do not give an interval.", m->widths,
         m->widths == 1 ? "" : "s", m->seeds, m->seeds == 1 ? "" : "s");
-  if (f->answer == EP_NO_ANSWER) say(text, 300, " Try more --widths, or --runs 5.");
+  if (f->answer == EP_NO_ANSWER) say(said->words, 300, " Try %s.", more);
 }
 
 void ep_say_angles(char text[600], const ep_comparison *m) {

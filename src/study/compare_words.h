@@ -13,11 +13,15 @@ void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const e
                  const ep_comparison *m, const ep_compare_config *config);
 void ep_say_good(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
                  const ep_comparison *m, const ep_compare_config *config);
-void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training);
+void ep_say_cheaper(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
+                    const ep_compare_config *config);
+/* What to run where the interval of an exponent is too wide, or there is none: --widths .. */
+void ep_say_more(char text[100], const ep_comparison *m, const ep_compare_config *config);
 /* The theory's part; lost: its training diverges at the largest width. */
-void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost);
-void ep_say_small(char text[300], const ep_finding *f, const ep_drift_row *d,
-                  const ep_comparison *m);
-void ep_say_falls(char text[300], const ep_finding *f, const ep_drift_row *d,
-                  const ep_comparison *m);
+void ep_say_theory(ep_theory_part *t, ep_theory which, const ep_comparison *m, bool lost,
+                   const ep_compare_config *config);
+void ep_say_small(ep_said *said, ep_theory which, const ep_drift_row *d, const ep_comparison *m,
+                  const ep_compare_config *config);
+void ep_say_falls(ep_said *said, ep_theory which, const ep_drift_row *d, const ep_comparison *m,
+                  const ep_compare_config *config);
 void ep_say_angles(char text[600], const ep_comparison *m);

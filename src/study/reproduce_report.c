@@ -234,7 +234,7 @@ static ep_status add_cards(json_t *sections, const ep_reproduced *r) {
 
 typedef struct {
   const ep_reproduced *result;
-  const json_t *machine;
+  const json_t *machine, *config;
   const char *command, *folder;
 } source;
 
@@ -276,7 +276,8 @@ static ep_status begin(json_t *document, const source *s, const char *title,
 }
 
 /* result.json: the claims of a paper, or (NULL) all, with how many passed */
-static ep_status result_json(json_t *document, const ep_reproduced *r, const ep_paper *paper) {
+static ep_status result_json(json_t *document, const source *s, const ep_paper *paper) {
+  const ep_reproduced *r = s->result;
   const tally t = count_up(r, paper);
   json_t *claims = json_array(), *one, *result = json_object();
   EP_TRY(ep_json_put(document, "result", result));
@@ -288,6 +289,7 @@ static ep_status result_json(json_t *document, const ep_reproduced *r, const ep_
                               r->precision, "version", ep_version(), "passed", t.good, "failed",
                               t.failed, "errors", t.errors, "seconds", t.seconds)) == 0,
         EP_ERR_NOMEM, "no memory for a result");
+  EP_TRY(ep_json_put(result, "config", json_incref((json_t *)s->config)));
   EP_TRY(ep_json_put(result, "claims", claims));
   for (int i = 0; i < r->count; i++) {
     if (!of_paper(r, i, paper)) continue;
@@ -298,7 +300,7 @@ static ep_status result_json(json_t *document, const ep_reproduced *r, const ep_
 }
 
 static ep_status fill_paper(json_t *document, const source *s, const ep_paper *paper) {
-  EP_TRY(result_json(document, s->result, paper));
+  EP_TRY(result_json(document, s, paper));
   EP_TRY(begin(document, s, paper->title, paper));
   for (int i = 0; i < s->result->count; i++) {
     const ep_checked *c = of_paper(s->result, i, paper);
@@ -308,7 +310,7 @@ static ep_status fill_paper(json_t *document, const source *s, const ep_paper *p
 }
 
 static ep_status fill_overview(json_t *document, const source *s) {
-  EP_TRY(result_json(document, s->result, NULL));
+  EP_TRY(result_json(document, s, NULL));
   EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
   json_t *where = json_array();
   EP_TRY(ep_json_append(json_object_get(document, "sections"),
@@ -432,8 +434,8 @@ static ep_status write_findings(const source *s) {
 }
 
 ep_status ep_reproduce_write(const char *folder, const ep_reproduced *r, const char *command,
-                             const json_t *machine) {
-  const source s = {r, machine, command, folder};
+                             const json_t *machine, const json_t *config) {
+  const source s = {r, machine, config, command, folder};
   for (const ep_paper *p = ep_papers; p->name; p++)
     if (any_of(r, p)) EP_TRY(write_page(&s, p));
   EP_TRY(write_page(&s, NULL));

@@ -80,7 +80,8 @@ ep_reason ep_training_state(const ep_row *training, double tolerance) {
     const ep_trial *t = &training->trial[k];
     if (!t->there || t->diverged) continue;
     if (isfinite(t->moved) && t->moved <= tolerance) return EP_NOT_MOVED;
-    if (isfinite(t->settling) && t->settling > EP_SETTLED) reason = EP_NOT_SETTLED;
+    if (isnan(t->settling)) reason = EP_TOO_FEW_EPOCHS;
+    else if (t->settling > EP_SETTLED) reason = EP_NOT_SETTLED;
     else if (reason == EP_NOT_MEASURED) reason = EP_DECIDED;
   }
   return reason;
@@ -225,8 +226,7 @@ static double best_score(const ep_row *row, int count, ep_score by, ep_among of)
 int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of) {
   const double best = best_score(row, count, by, of);
   int chosen = -1;
-  if (of == EP_OF_BASELINES && best <= best_score(row, count, by, EP_OF_METHODS) + EP_MARGIN)
-    return -1;
+  if (of == EP_OF_BASELINES && best < best_score(row, count, by, EP_OF_METHODS)) return -1;
   for (int i = 0; i < count; i++)
     if (is_choice(&row[i], of) && ep_spread_score(&row[i], by).mean >= best - EP_MARGIN &&
         (chosen < 0 || costs_less(&row[i], &row[chosen])))

@@ -3,7 +3,7 @@
  * is told compare_words.c.
  *
  * An answer is yes, no or none. There is none where training has not moved (then its own start would pass every test),
- * where it has not settled (then it may still come to differ), where seeds disagree or an interval contains zero. */
+ * where it has not settled (then it may still come to differ) or its epochs are too few to tell, where seeds disagree or an interval contains zero. */
 #include "method/methods.h"
 
 #include <eigenpair/powerlaw.h>
@@ -16,6 +16,7 @@ typedef enum {
   EP_NOT_MEASURED,
   EP_NOT_MOVED,
   EP_NOT_SETTLED,
+  EP_TOO_FEW_EPOCHS, /* to tell whether it has */
   EP_SEEDS_DISAGREE,
   EP_TRAINING_DIVERGED,
   EP_METHOD_DIVERGED,
@@ -66,6 +67,7 @@ int ep_row_diverged(const ep_row *row); /* seeds */
 #define EP_MARGIN        0.01 /* of a score: less does not matter */
 #define EP_MEMORY_MARGIN 16e6 /* bytes that do not matter */
 #define EP_SETTLED       0.02 /* of the change of the loss, in the last tenth */
+#define EP_TENTHS        10   /* epochs that have a last tenth */
 
 /* Has training moved by more than the tolerance, and settled? EP_DECIDED: both, at every seed. */
 ep_reason ep_training_state(const ep_row *training, double tolerance);
@@ -90,7 +92,7 @@ ep_finding ep_falls(const ep_power_law *law);
 void ep_rows_sort(ep_row *row, int count, ep_score by);
 typedef enum { EP_OF_METHODS, EP_OF_CLOSED, EP_OF_BASELINES } ep_among; /* CLOSED: no training */
 /* What to use: the cheapest of those whose score is at most EP_MARGIN below the best of them; -1: none has a score. A baseline is
- * there to be beaten: it is a choice only where it is ahead of every method by more than EP_MARGIN, else -1. */
+ * a choice where no method is better, -1 elsewhere: what is as good and free stands first in the sorted rows, too. */
 int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of);
 /* The training that a row is held against: what it stands for at its own width if that was run, else the training with
  * the best score; NULL: none was run. */

@@ -164,6 +164,45 @@ def test_the_text(good):
     assert "raw inputs" in out and "Is it the same function? " in out and "frozen kernel: " in out and "width^" in out and "report: compare/report.html" in out
 
 
+ASKS = ["Is the drift of the tangent kernel small? ", "Does the drift of the tangent kernel fall with width? ",
+        "Is the drift of C small? ", "Does the drift of C fall with width? "]
+
+
+def test_the_theory_is_always_asked(good, tmp_path):
+    """One width: small is answered, falling is not, and what would answer it is said; on the page no row of dashes."""
+    quick = ["compare", "--data", "digits", "--samples", 60, "--test-samples", 100, "--widths", 25, "--threads", 1, "--epochs", 12, "--quick"]
+    lines = good(*quick).splitlines()
+    said = [next(line[len(q):] for line in lines if line.startswith(q)) for q in ASKS]
+    assert said[0].startswith(("Yes: ", "No: ")) and "at width 25" in said[0]
+    assert said[1].startswith("No answer: 1 width and 1 seed") and "Try --widths 25,75,250 --runs 3." in said[1]
+    assert all(s.startswith("No answer: it was not measured. Try --methods grassmann,pca.") for s in said[2:])
+    assert not any("width^" in line for line in lines)
+    tables = [t for s in json.loads((tmp_path / "compare/document.json").read_text())["sections"] for t in s.get("tables", [])]
+    asked = next(t for t in tables if t["title"] == "What the theory asks")
+    assert [r[0] + " " for r in asked["rows"]] == ASKS and [r[2] for r in asked["rows"]] == said
+    assert not any(t["title"].startswith("Power laws") for t in tables)
+    theory = json.loads((tmp_path / "compare/result.json").read_text())["verdict"]["theory"]
+    assert theory["kernel"]["falls"]["answer"] == "no answer" and theory["kernel"]["small"]["answer"] != "no answer"
+
+
+def test_intervals_that_contain_zero(good, tmp_path):
+    """They are marked in the table, and the words say what to run; those that do not are answers."""
+    out = good("compare", *SMALL, "--widths", "30,33,36", "--methods", "gd,kernel,grassmann,pca")
+    result = json.loads((tmp_path / "compare/result.json").read_text())
+    tables = [t for s in json.loads((tmp_path / "compare/document.json").read_text())["sections"] for t in s.get("tables", [])]
+    law = {r[0]: r for r in next(t for t in tables if t["title"].startswith("Power laws"))["rows"]}
+    marked = 0
+    for d in result["drift"].values():
+        none = d["exponent_low"] < 0 < d["exponent_high"]
+        marked += none
+        line = next(x for x in out.splitlines() if x.startswith(d["what"]) and "width^" in x)
+        assert (law[d["what"]][4] == "no answer: it contains 0") == none == line.endswith("try --runs 5, or a wider range of --widths")
+    assert marked
+    for v in result["verdict"]["theory"].values():
+        f = v["falls"]
+        assert (f["answer"] == "no answer") == (f["low"] < 0 < f["high"]) == ("which contains 0). Try --runs 5" in f["words"])
+
+
 def nearest(A, P):
     """Share of rows of A whose row of P is the nearest by cosine."""
     unit = lambda X: X / np.linalg.norm(X, axis=1, keepdims=True)
@@ -270,11 +309,31 @@ def test_raw_inputs_that_are_best_are_the_choice(good, save, rng):
     assert use["fit"]["number"] < 0.99 and use["command"].startswith(f"eigenpair fit --method {use['fit']['method']} ")
 
 
+def test_a_tie_with_raw_inputs(good, save, rng, tmp_path):
+    """What is as good and free is proposed, and has the mark of the best."""
+    label = np.arange(80) % 2
+    A = rng.normal(size=(80, 4)) + 8 * label[:, None]
+    save(a=A, p=A + 0.1 * rng.normal(size=A.shape), l=label)
+    out = good("compare", "--anchors", "a.npy", "--positives", "p.npy", "--labels", "l.npy", "--quick", "--epochs", 10, "--threads", 1)
+    assert out.startswith("Use raw inputs: 100.0 % (training ") and ", as good as any method, and free. The best of these is " in out
+    table = json.loads((tmp_path / "compare/result.json").read_text())["table"]
+    assert table[0]["method"] == "raw inputs" and table[0]["best"] and max(r["score"] for r in table[1:]) == 1
+
+
 def test_training_that_does_not_move(compare):
     """At a rate of nothing the frozen kernel is training, but that says nothing: no answer, and what to do."""
     r = compare("--methods", "gd,kernel", "--rate", 1e-9, "--widths", 30, "--runs", 1)
     v = r["verdict"]["methods"]["kernel"]["same_function"]
     assert v["answer"] == "no answer" and v["number"] < 1e-3 and "not moved" in v["words"] and "--epochs" in v["words"]
+
+
+def test_too_few_epochs(compare):
+    """Nine epochs have no last tenth: whether training has settled nobody can tell, and yes is no answer."""
+    few = ["--widths", 40, "--methods", "gd,kernel,pca", "--runs", 2, "--samples", 60]
+    answers = [(e, v) for e in (9, 3) for m in compare(*few, "--epochs", e)["verdict"]["methods"].values()
+               for v in (m["same_function"], m["as_good"])]
+    assert all(v["answer"] != "yes" for _, v in answers)
+    assert any("Too few epochs" in v["words"] and "--epochs 100" in v["words"] for _, v in answers)
 
 
 def test_training_that_diverges(good, save, rng):

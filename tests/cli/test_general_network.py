@@ -200,6 +200,22 @@ def test_from_torch(good, refused, torch_file, save, rng):
     assert "torch.npz" in refused("fit", "--from", "torch.npz")
 
 
+def test_flags_beside_a_state_dict(good, refused, torch_file, save, rng):
+    """fit and ntk alike: what its weights contradict is refused, what they are is not."""
+    save(x=rng.normal(size=(6, 5)))
+    np.savez("all.npz", **{"0.weight": np.ones((7, 5)), "0.bias": np.ones(7), "2.weight": np.ones((3, 7)), "2.bias": np.ones(3)})
+    for command, out in ((["fit", "--method", "gd", "--epochs", 0], "m.npz"), (["ntk"], "m.npy")):
+        command += ["--data", "x.npy", "--out", out]
+        assert "a state dict of PyTorch is standard" in refused(*command, "--init", "all.npz", "--parametrisation", "ntk")
+        assert "state.npz, whose layer 2 has none" in refused(*command, "--init", "state.npz", "--biases")
+        made = []
+        for more in [], ["--biases"], ["--parametrisation", "standard"], ["--parametrisation", "standard", "--biases"]:
+            good(*command, "--init", "all.npz", *more)
+            with np.load(out) if out == "m.npz" else open(out, "rb") as f:
+                made.append([f[k].tobytes() for k in f.files if k != "config"] if out == "m.npz" else f.read())
+        assert all(m == made[0] for m in made)
+
+
 @pytest.mark.parametrize("words, part", [
     (["--init", "more.npz"], "holds scale"),
     (["--init", "odd.npz"], "no part of a chain of Linear layers"),

@@ -65,6 +65,23 @@ const cut = () => [
   ),
 ];
 
+// Pairs of words of a figure that stand on each other; a word and its own ground are one.
+const overlapping = () =>
+  [...document.querySelectorAll('.canvas')].flatMap((c) => {
+    const words = [...c.querySelectorAll('svg text')]
+      .filter((t) => t.textContent.trim())
+      .map((t) => ({ text: t.textContent, box: t.getBoundingClientRect() }));
+    const over = (a, b) =>
+      Math.min(a.right, b.right) - Math.max(a.left, b.left) > 1 && Math.min(a.bottom, b.bottom) - Math.max(a.top, b.top) > 4;
+    const own = (a, b) => a.text === b.text && Math.abs(a.box.left - b.box.left) < 1;
+    return words.flatMap((a, i) =>
+      words
+        .slice(i + 1)
+        .filter((b) => !own(a, b) && over(a.box, b.box))
+        .map((b) => `${c.closest('figure').id}: ${a.text} / ${b.text}`),
+    );
+  });
+
 async function look(name, width) {
   const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme: 'light' });
   const page = await context.newPage();
@@ -84,6 +101,7 @@ async function look(name, width) {
     ]);
     assert.ok(content <= view, `the body scrolls: ${content} > ${view}`);
     assert.deepEqual(await page.evaluate(cut), []);
+    assert.deepEqual(await page.evaluate(overlapping), [], String(width));
     const ground = await page.evaluate(() => getComputedStyle(document.body).backgroundColor.match(/\d+/g).map(Number));
     assert.equal(ground[0] < 128, colorScheme === 'dark');
     if (process.env.EP_SHOTS)
@@ -174,6 +192,35 @@ test('names of dots touch neither dots nor names nor the rule', async () => {
     assert.deepEqual(touching, [], String(width));
     await page.close();
   }
+});
+
+test('the words of a rule keep clear of the names of lines that end near it', async () => {
+  const x = [50, 100, 200],
+    lines = { 'infinite width': [0.25, 0.2, 0.14], 'tangent kernel': [0.17, 0.09, 0.05], 'PCA of C': [0.05, 0.023, 0.008], C: [0.1, 0.04, 0.022] };
+  const figure = {
+    name: 'drift', kind: 'line', title: 'Drift', alt: 'Lines with names.',
+    x: { title: 'width', log: true }, y: { title: 'difference', log: true },
+    series: [
+      ...Object.entries(lines).map(([name, y]) => ({ name, x, y })),
+      { name: 'slope -1/2', x, y: [0.25, 0.177, 0.125], dashed: true },
+    ],
+    rules: [{ axis: 'y', value: 0.1, text: 'tolerance' }],
+  };
+  writeFileSync(join(folder, 'drift.json'), JSON.stringify({ title: 'Drift', sections: [{ title: 'Drift', figures: [figure] }], result: {} }));
+  execFileSync(process.env.EIGENPAIR, ['report', 'drift.json', '--out', 'drift'], { cwd: folder, env: { ...process.env, PATH: '/none' } });
+  for (const width of [1400, 390]) await look('drift', width);
+});
+
+test('compare: words of the theory lead to the glossary', async () => {
+  const page = await browser.newPage({ viewport: { width: 1400, height: 900 } });
+  await page.goto(pathToFileURL(join(folder, 'compare/report.html')).href);
+  const table = page.locator('.table', { has: page.getByRole('heading', { name: 'What the theory asks' }) });
+  for (const term of ['frozen kernel', 'of its length', 'C(0)']) {
+    const link = table.locator('a.term', { hasText: term }).first();
+    const target = await link.getAttribute('href');
+    assert.equal(await page.locator(`[id="${target.slice(1)}"] dt`).textContent(), term);
+  }
+  await page.close();
 });
 
 test('clouds of classes have their names in them, classes that mix a legend', async () => {

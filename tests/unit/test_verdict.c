@@ -40,6 +40,9 @@ static void test_same_function(void **state) {
   b[1].settling = 0.03; /* still falling at one seed */
   f = ep_same_function(&kernel, &gd, 0.1);
   assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_NOT_SETTLED && f.high == 0.01);
+  b[1].settling = none; /* too few epochs to tell */
+  f = ep_same_function(&kernel, &gd, 0.1);
+  assert_true(f.answer == EP_NO_ANSWER && f.reason == EP_TOO_FEW_EPOCHS && f.high == 0.01);
   b[1].settling = 0.02;
   assert_true(ep_same_function(&kernel, &gd, 0.1).answer == EP_YES);
   b[2].moved = 0.1; /* no further than the tolerance */
@@ -152,9 +155,10 @@ static void test_order_and_choice(void **state) {
   assert_true(training == &rows[0] && ep_row_trains(&rows[0]) && !ep_row_trains(&rows[1]));
   assert_true(rows[4].method == NULL && !ep_row_trains(&rows[4]));
   assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_METHODS) == 2);
-  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_BASELINES) == -1); /* by too little */
-  set_score(t[4], 0.7661);
   assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_BASELINES) == 4);
+  set_score(t[4], 0.755); /* within the margin, but not as good */
+  assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_BASELINES) == -1);
+  set_score(t[4], 0.76);
   set_score(t[1], 0.75); /* as good, and cheaper */
   set_memory(t[1], 9e8);
   assert_true(ep_rows_choose(rows, 5, EP_BY_ACCURACY, EP_OF_METHODS) == 1);
@@ -170,6 +174,18 @@ static void test_order_and_choice(void **state) {
   ep_rows_sort(rows, 5, EP_BY_ACCURACY);
   static const char *const order[] = {"gd", "raw inputs", "whitened", "pca", "infinite"};
   for (int i = 0; i < 5; i++) assert_true(strcmp(rows[i].name, order[i]) == 0);
+}
+
+/* as good as the best method, and free: proposed, and marked as the best */
+static void test_baseline_that_is_as_good(void **state) {
+  (void)state;
+  ep_trial t[3][SEEDS];
+  ep_row rows[] = {row_of(t[0], "infinite", 1, 1), row_of(t[1], "gd", 1, 1),
+                   row_of(t[2], "raw inputs", 1, 0)};
+  assert_true(ep_rows_choose(rows, 3, EP_BY_ACCURACY, EP_OF_BASELINES) == 2);
+  assert_true(ep_rows_choose(rows, 3, EP_BY_ACCURACY, EP_OF_METHODS) == 0);
+  ep_rows_sort(rows, 3, EP_BY_ACCURACY);
+  assert_true(strcmp(rows[0].name, "raw inputs") == 0 && strcmp(rows[1].name, "infinite") == 0);
 }
 
 /* times differ from run to run: neither the order of equals nor the choice may hang on them */
@@ -211,6 +227,7 @@ int main(void) {
                                      cmocka_unit_test(test_cheaper),
                                      cmocka_unit_test(test_drift_and_law),
                                      cmocka_unit_test(test_order_and_choice),
+                                     cmocka_unit_test(test_baseline_that_is_as_good),
                                      cmocka_unit_test(test_times_do_not_decide),
                                      cmocka_unit_test(test_what_it_stands_for)};
   return cmocka_run_group_tests(tests, NULL, NULL);

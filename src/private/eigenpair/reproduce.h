@@ -47,9 +47,9 @@ void ep_reproduced_free(ep_reproduced *r);
 ep_status ep_checked_to_json(json_t **out, const ep_checked *c);
 
 /* folder/report.html with all claims in a table, folder/PAPER/report.html for each paper, folder/findings.md.
- * `command` repeats it; machine is borrowed. result.json of the overview:
+ * `command` repeats it; machine and config, which every result.json carries, are borrowed. result.json of the overview:
  *
  *   {"size": "quick", "seed": 0, "precision": "single", "version": .., "passed": 30, "failed": 2, "errors": 1, "seconds": ..,
- *    "claims": [as above]} */
+ *    "claims": [as above], "config": ..} */
 ep_status ep_reproduce_write(const char *folder, const ep_reproduced *r, const char *command,
-                             const json_t *machine);
+                             const json_t *machine, const json_t *config);
