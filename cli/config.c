@@ -7,17 +7,15 @@ static json_t *kept; /* what --config said */
 
 ep_status config_keep(const json_t *config) {
   json_decref(kept);
-  kept = json_deep_copy(config);
-  EP_CHECK(kept, EP_ERR_NOMEM, "no memory for the options of a file");
-  return EP_OK;
+  return ep_json_copy(&kept, config);
 }
 
 bool config_gives(const char *option) {
   size_t i;
   const json_t *name;
-  json_array_foreach(
-      json_object_get(kept, "given"), i,
-      name) if (json_is_string(name) && strcmp(json_string_value(name), option) == 0) return true;
+  json_array_foreach(json_object_get(kept, "given"), i, name) {
+    if (json_is_string(name) && strcmp(json_string_value(name), option) == 0) return true;
+  }
   return false;
 }
 
@@ -25,9 +23,9 @@ void config_words(const char **words, int most, int *count) {
   size_t i;
   const json_t *word;
   if (*count > 0) return;
-  json_array_foreach(json_object_get(kept, "words"), i,
-                     word) if (json_is_string(word) && *count < most) words[(*count)++] =
-      json_string_value(word);
+  json_array_foreach(json_object_get(kept, "words"), i, word) {
+    if (json_is_string(word) && *count < most) words[(*count)++] = json_string_value(word);
+  }
 }
 
 static ep_status fill(json_t *config, const ep_option_group *groups, const char *const *words,
