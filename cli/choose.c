@@ -40,141 +40,164 @@ bool choose_features(ep_setup *s, const ep_points *points, int argc, char **argv
 
 /* ---- options that were given for nothing */
 
-/* Does an option speak to this fit? `names`: the methods, losses or features that it is for; of if_network and if_cosine those
- * that it is not for. */
-typedef bool speaks(const ep_setup *s, const ep_method_row *m, const char *names);
+/* Does this option speak to this fit? */
+typedef bool speaks(const ep_setup *s, const ep_method_row *m, const char *option);
 
-static bool is_one(const char *names, const char *name) {
-  const size_t n = strlen(name);
-  for (const char *at = names; (at = strstr(at, name)); at += n)
-    if ((at == names || at[-1] == ' ') && (at[n] == '\0' || at[n] == ',')) return true;
+/* a word of a list with blanks between */
+static bool is_one(const char *list, const char *word) {
+  const size_t n = strlen(word);
+  for (const char *at = list; at && (at = strstr(at, word)); at += n)
+    if ((at == list || at[-1] == ' ') && (at[n] == '\0' || at[n] == ' ')) return true;
   return false;
 }
-static bool by_method(const ep_setup *s, const ep_method_row *m, const char *names) {
+
+static bool by_method(const ep_setup *s, const ep_method_row *m, const char *option) {
   (void)s;
-  return is_one(names, m->name);
+  return is_one(m->options, option);
 }
-static bool by_loss(const ep_setup *s, const ep_method_row *m, const char *names) {
-  return !m->own_loss && is_one(names, s->objective.loss);
+static bool by_loss(const ep_setup *s, const ep_method_row *m, const char *option) {
+  int loss = 0;
+  return !m->own_loss && !ep_options_name(&loss, NULL, "loss", s->objective.loss, ep_loss_name) &&
+         is_one(ep_loss_options(loss), option);
 }
-static bool by_features(const ep_setup *s, const ep_method_row *m, const char *names) {
-  return m->map && strncmp(s->feature.features, names, strlen(names)) == 0;
+static bool if_auto(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)option;
+  return m->map && strcmp(s->feature.features, ep_auto_name(0)) == 0;
 }
-static bool if_trained(const ep_setup *s, const ep_method_row *m, const char *names) {
-  (void)s, (void)names;
+static bool if_patches(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)option;
+  return m->map && strncmp(s->feature.features, "patches", 7) == 0;
+}
+static bool if_trained(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)s, (void)option;
   return !m->closed;
 }
-static bool if_loss(const ep_setup *s, const ep_method_row *m, const char *names) {
-  (void)s, (void)names;
+static bool if_loss(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)s, (void)option;
   return !m->own_loss || !m->closed;
 }
-static bool if_similarity(const ep_setup *s, const ep_method_row *m, const char *names) {
-  (void)s, (void)names;
+static bool if_similarity(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)s, (void)option;
   return !m->own_loss || m->closed;
 }
-static bool if_width(const ep_setup *s, const ep_method_row *m, const char *names) {
-  (void)names;
+static bool if_width(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)option;
   return !m->no_width && (!m->map || ep_features_are_network(&s->feature));
 }
-static bool if_network(const ep_setup *s, const ep_method_row *m, const char *names) {
-  return !is_one(names, m->name) && (!m->map || ep_features_are_network(&s->feature));
+static bool if_network(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)option;
+  return !m->no_network && (!m->map || ep_features_are_network(&s->feature));
 }
-static bool if_eigen(const ep_setup *s, const ep_method_row *m, const char *names) {
-  (void)s, (void)names;
+static bool if_finite(const ep_setup *s, const ep_method_row *m, const char *option) {
+  return !m->no_width && if_network(s, m, option);
+}
+static bool if_eigen(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)s, (void)option;
   return m->closed || m->few_steps;
 }
-static bool if_cosine(const ep_setup *s, const ep_method_row *m, const char *names) {
+static bool if_cosine(const ep_setup *s, const ep_method_row *m, const char *option) {
   ep_objective o;
-  if (m->views || is_one(names, m->name)) /* their auto is dot */
-    return m->closed && s->objective.similarity == EP_SIMILARITY_COSINE;
-  return ep_objective_parse(&o, &s->objective) ||
-         strcmp(ep_objective_similarity(&o), "cosine") == 0;
+  (void)option;
+  if (m->own_loss) return m->closed && s->objective.similarity == EP_SIMILARITY_COSINE;
+  return ep_objective_parse(&o, &s->objective) || ep_objective_is_cosine(&o);
 }
-static bool if_landmarks(const ep_setup *s, const ep_method_row *m, const char *names) {
-  (void)names;
+static bool if_landmarks(const ep_setup *s, const ep_method_row *m, const char *option) {
+  (void)option;
   return m->no_width || (m->map && m->views && s->fit.kernel == EP_KERNEL_ANALYTIC);
 }
-static bool if_flow(const ep_setup *s, const ep_method_row *m, const char *names) {
-  return is_one(names, m->name) || (m->tangent && s->fit.integrator != EP_INTEGRATOR_EULER);
+static bool if_flow(const ep_setup *s, const ep_method_row *m, const char *option) {
+  return by_method(s, m, option) || (m->tangent && s->fit.integrator != EP_INTEGRATOR_EULER);
 }
 
-/* The table: what an option is for, and in words why it means nothing where it does not speak to a fit. Options that every fit
- * looks at, and those of data, pairs and the run, have no row. */
+/* The table: to which fits an option speaks, and in words why not to others; by_method and by_loss are fields of their rows.
+ * Options that every fit looks at, and those of data, pairs and the run, are not in it. */
 static const struct {
   const char *option;
   speaks *speaks;
-  const char *names, *why;
+  const char *why;
 } rows[] = {
-    {"epochs", if_trained, NULL, "does not train"},
-    {"rate", if_trained, NULL, "does not train"},
-    {"tolerance", if_trained, NULL, "does not train"},
-    {"patience", if_trained, NULL, "does not train"},
-    {"track_points", if_trained, NULL, "does not train"},
-    {"track_every", if_trained, NULL, "does not train"},
-    {"history", if_trained, NULL, "does not train"},
-    {"checkpoint", if_trained, NULL, "does not train"},
-    {"every", if_trained, NULL, "does not train"},
-    {"integrator", by_method, "kernel", NULL},
-    {"flow_tolerance", if_flow, "linear", "follows no gradient flow"},
-    {"kernel", by_method, "kernel, whitened", NULL},
-    {"weights", by_method, "alpha", NULL},
-    {"alpha", by_method, "alpha", NULL},
-    {"rows", by_method, "alpha", NULL},
-    {"retraction", by_method, "grassmann", NULL},
-    {"frozen", by_method, "grassmann", NULL},
-    {"norms", by_method, "grassmann", NULL},
-    {"loss", if_loss, NULL, "has one of its own"},
-    {"similarity", if_similarity, NULL, "has none"},
-    {"delta", if_cosine, "linear", "has no cosine here"},
-    {"temperature", by_loss, "softmax, ntxent", NULL},
-    {"epsilon", by_loss, "softmax", NULL},
-    {"off_diagonal", by_loss, "barlow", NULL},
-    {"invariance", by_loss, "vicreg", NULL},
-    {"variance", by_loss, "vicreg", NULL},
-    {"covariance", by_loss, "vicreg", NULL},
-    {"width", if_width, NULL, "has no width"},
-    {"init", if_width, NULL, "has no width"},
-    {"depth", if_network, "linear", "has no network"},
-    {"layers", if_network, "linear", "has no network"},
-    {"activation", if_network, "linear", "has no network"},
-    {"input_scale", if_network, "linear", "has no network"},
-    {"biases", if_network, "linear", "has no network"},
-    {"parametrisation", if_network, "linear, infinite", "has no finite network"},
-    {"weight_variance", if_network, "linear", "has no network"},
-    {"bias_variance", if_network, "linear", "has no network"},
-    {"last_variance", if_network, "linear", "has no network"},
-    {"last_bias_variance", if_network, "linear", "has no network"},
-    {"features", by_method, "pca, whitened", NULL},
-    {"time", by_features, "auto", "does not choose its features: --features auto does"},
-    {"filters", by_features, "patches", "has no --features patches"},
-    {"path", by_method, "pca, infinite, iterate", NULL},
-    {"ridge", by_method, "whitened", NULL},
-    {"power", by_method, "whitened", NULL},
-    {"solver", by_method, "whitened", NULL},
-    {"landmarks", if_landmarks, NULL, "has no kernel of infinite width"},
-    {"block", if_eigen, NULL, "has no eigenproblem"},
-    {"krylov", if_eigen, NULL, "has no eigenproblem"},
-    {"restarts", if_eigen, NULL, "has no eigenproblem"},
-    {"eigen_tolerance", if_eigen, NULL, "has no eigenproblem"},
+    {"epochs", if_trained, "does not train"},
+    {"rate", if_trained, "does not train"},
+    {"tolerance", if_trained, "does not train"},
+    {"patience", if_trained, "does not train"},
+    {"track_points", if_trained, "does not train"},
+    {"track_every", if_trained, "does not train"},
+    {"history", if_trained, "does not train"},
+    {"checkpoint", if_trained, "does not train"},
+    {"every", if_trained, "does not train"},
+    {"integrator", by_method, NULL},
+    {"flow_tolerance", if_flow, "follows no gradient flow"},
+    {"kernel", by_method, NULL},
+    {"weights", by_method, NULL},
+    {"alpha", by_method, NULL},
+    {"rows", by_method, NULL},
+    {"retraction", by_method, NULL},
+    {"frozen", by_method, NULL},
+    {"norms", by_method, NULL},
+    {"loss", if_loss, "has one of its own"},
+    {"similarity", if_similarity, "has none"},
+    {"delta", if_cosine, "has no cosine here"},
+    {"temperature", by_loss, NULL},
+    {"epsilon", by_loss, NULL},
+    {"off_diagonal", by_loss, NULL},
+    {"invariance", by_loss, NULL},
+    {"variance", by_loss, NULL},
+    {"covariance", by_loss, NULL},
+    {"width", if_width, "has no width"},
+    {"init", if_width, "has no width"},
+    {"depth", if_network, "has no network"},
+    {"layers", if_network, "has no network"},
+    {"activation", if_network, "has no network"},
+    {"input_scale", if_network, "has no network"},
+    {"biases", if_network, "has no network"},
+    {"parametrisation", if_finite, "has no finite network"},
+    {"weight_variance", if_network, "has no network"},
+    {"bias_variance", if_network, "has no network"},
+    {"last_variance", if_network, "has no network"},
+    {"last_bias_variance", if_network, "has no network"},
+    {"features", by_method, NULL},
+    {"time", if_auto, "does not choose its features: --features auto does"},
+    {"filters", if_patches, "has no --features patches"},
+    {"path", by_method, NULL},
+    {"ridge", by_method, NULL},
+    {"power", by_method, NULL},
+    {"solver", by_method, NULL},
+    {"landmarks", if_landmarks, "has no kernel of infinite width"},
+    {"block", if_eigen, "has no eigenproblem"},
+    {"krylov", if_eigen, "has no eigenproblem"},
+    {"restarts", if_eigen, "has no eigenproblem"},
+    {"eigen_tolerance", if_eigen, "has no eigenproblem"},
 };
+
+/* the methods, or losses, that the option is for: "pca, whitened" */
+static void list_users(char text[200], const char *option, bool losses) {
+  const char *name;
+  text[0] = '\0';
+  for (int i = 0; (name = losses ? ep_loss_name(i) : ep_method_name(i)); i++) {
+    const char *options = losses ? ep_loss_options(i) : ep_method_at(i)->options;
+    const size_t used = strlen(text);
+    if (is_one(options, option)) snprintf(text + used, 200 - used, "%s%s", used ? ", " : "", name);
+  }
+}
+
+static ep_status note_one(ep_fit_info *info, const ep_setup *s, const ep_method_row *m,
+                          const char *option, bool of_losses, const char *why) {
+  char flag[64], users[200];
+  const bool loss = of_losses && !m->own_loss;
+  ep_options_flag(flag, option);
+  list_users(users, option, of_losses);
+  if (why)
+    return ep_fit_note(info, "--%s means nothing to method %s, which %s", flag, m->name, why);
+  return ep_fit_note(info, "--%s means nothing to %s %s: it is for %s%s", flag,
+                     loss ? "loss" : "method", loss ? s->objective.loss : m->name,
+                     of_losses ? "--loss " : "", users);
+}
 
 ep_status note_ignored(ep_fit_info *info, const ep_setup *s, int argc, char **argv) {
   const ep_method_row *m = ep_method_find(s->fit.method);
-  char flag[64];
-  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-    if (!args_has(argc, argv, rows[i].option) || rows[i].speaks(s, m, rows[i].names)) continue;
-    ep_options_flag(flag, rows[i].option);
-    if (rows[i].why)
-      EP_TRY(ep_fit_note(info, "--%s means nothing to method %s, which %s", flag, m->name,
-                         rows[i].why));
-    else if (rows[i].speaks == by_loss)
-      EP_TRY(ep_fit_note(info, "--%s means nothing to %s %s: it is for --loss %s", flag,
-                         m->own_loss ? "method" : "loss", m->own_loss ? m->name : s->objective.loss,
-                         rows[i].names));
-    else
-      EP_TRY(ep_fit_note(info, "--%s means nothing to method %s: it is for %s", flag, m->name,
-                         rows[i].names));
-  }
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+    if (args_has(argc, argv, rows[i].option) && !rows[i].speaks(s, m, rows[i].option))
+      EP_TRY(note_one(info, s, m, rows[i].option, rows[i].speaks == by_loss, rows[i].why));
   return EP_OK;
 }
 

@@ -13,23 +13,26 @@ typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points 
   X(gd, "gradient descent on the whole network", .batches = true, .streams = true, .plain = true, \
     .theory = EP_THEORY_KERNEL, .track = "ntk")                                                   \
   X(alpha, "ascent of the contrastive covariance tr C_alpha[f] (--weights)", .batches = true,     \
-    .views = true, .own_loss = true, .weights = true, .streams = true)                            \
+    .views = true, .own_loss = true, .weights = true, .streams = true,                            \
+    .options = "weights alpha rows")                                                              \
   X(kernel, "the same descent with the tangent kernel frozen (--kernel empirical or analytic)",   \
-    .stands_for = "gd", .tangent = true, .both_kernels = true, .theory = EP_THEORY_KERNEL)        \
+    .stands_for = "gd", .tangent = true, .both_kernels = true, .theory = EP_THEORY_KERNEL,        \
+    .options = "kernel integrator")                                                               \
   X(linearised, "gradient descent on the network's first-order Taylor model", .stands_for = "gd") \
   X(grassmann, "gradient descent on V and W with W'W = I", .rotated = true, .orthogonal = true,   \
-    .theory = EP_THEORY_PCA, .track = "c,weights")                                                \
+    .theory = EP_THEORY_PCA, .track = "c,weights", .options = "retraction frozen norms")          \
   X(iterate, "PCA for W, one gradient step for V, repeated", .stands_for = "grassmann",           \
-    .rotated = true, .orthogonal = true, .few_steps = true)                                       \
+    .rotated = true, .orthogonal = true, .few_steps = true, .options = "path")                    \
   X(pca, "PCA of C at the random start: no training", .closed = true, .streams = true,            \
-    .map = ep_pca_map, .stands_for = "grassmann", .rotated = true, .theory = EP_THEORY_PCA)       \
+    .map = ep_pca_map, .stands_for = "grassmann", .rotated = true, .theory = EP_THEORY_PCA,       \
+    .options = "features path")                                                                   \
   X(infinite, "the same at infinite width", .closed = true, .streams = true, .rotated = true,     \
-    .no_width = true)                                                                             \
+    .no_width = true, .options = "path")                                                          \
   X(whitened, "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral", \
     .views = true, .closed = true, .own_loss = true, .streams = true, .map = ep_whitened_map,     \
-    .rotated = true, .always = true)                                                              \
+    .rotated = true, .always = true, .options = "features kernel ridge power solver")             \
   X(linear, "linear model by its learning-dynamics equation, for the time rate x epochs",         \
-    .own_loss = true)
+    .own_loss = true, .no_network = true, .options = "flow_tolerance")
 
 #define X(name, ...) ep_method ep_fit_##name;
 EP_METHODS(X)
@@ -47,11 +50,13 @@ typedef enum { EP_NO_THEORY, EP_THEORY_KERNEL, EP_THEORY_PCA, EP_THEORIES } ep_t
 typedef struct {
   const char *name, *help;
   ep_method *fit;
-  bool batches;  /* --batch means something to it */
-  bool views;    /* it takes views of a point: positives only, unless --pairs says otherwise */
-  bool closed;   /* no epochs: nothing to save on the way, nothing to track */
-  bool weights;  /* --weights in the place of a loss */
-  bool own_loss; /* not the objective's */
+  bool batches;    /* --batch means something to it */
+  bool views;      /* it takes views of a point: positives only, unless --pairs says otherwise */
+  bool closed;     /* no epochs: nothing to save on the way, nothing to track */
+  bool weights;    /* --weights in the place of a loss */
+  bool own_loss;   /* not the objective's */
+  bool no_network; /* its model has no hidden layer */
+  const char *options; /* what is for it and not for every method; NULL: nothing */
   bool plain; /* every step is the gradient of the whole network: what bounds on training are of */
   bool orthogonal; /* W'W = I throughout */
   bool tangent;    /* descent by a tangent kernel */

@@ -22,6 +22,7 @@ struct ep_loss {
   bool tempered;        /* a function of s/tau */
   bool trace;   /* of C, so that PCA of C is its optimum and a linear model's dynamics are known */
   bool whitens; /* its closed form is method whitened */
+  const char *options; /* of the objective's, those that it looks at and not all do; NULL: none */
 };
 
 /* The table: the loss NAME is ep_loss_FUNCTION, of one anchor's similarities (pair) or of two views (view), and what else its
@@ -30,13 +31,16 @@ struct ep_loss {
   X(linear, pair, linear, "- sum a s", .slope = 1, .similarity = EP_SIMILARITY_COSINE,          \
     .other = true, .trace = true)                                                               \
   X(softmax, pair, softmax, "InfoNCE", .slope = 1, .tempered = true,                            \
-    .similarity = EP_SIMILARITY_COSINE, .other = true, .needs_negatives = true)                 \
+    .similarity = EP_SIMILARITY_COSINE, .other = true, .needs_negatives = true,                 \
+    .options = "temperature epsilon")                                                           \
   X(ntxent, pair, softmax, "SimCLR: InfoNCE over all views", .slope = 1, .tempered = true,      \
-    .similarity = EP_SIMILARITY_COSINE, .every_view = true)                                     \
+    .similarity = EP_SIMILARITY_COSINE, .every_view = true, .options = "temperature")           \
   X(spectral, pair, spectral, "- 2 s(+) + s(-)^2", .slope = 2, .similarity = EP_SIMILARITY_DOT, \
     .other = true, .needs_negatives = true, .whitens = true)                                    \
-  X(barlow, view, barlow, "Barlow Twins", .similarity = EP_SIMILARITY_DOT, .whitens = true)     \
-  X(vicreg, view, vicreg, "VICReg", .similarity = EP_SIMILARITY_DOT, .whitens = true)           \
+  X(barlow, view, barlow, "Barlow Twins", .similarity = EP_SIMILARITY_DOT, .whitens = true,     \
+    .options = "off_diagonal")                                                                  \
+  X(vicreg, view, vicreg, "VICReg", .similarity = EP_SIMILARITY_DOT, .whitens = true,           \
+    .options = "invariance variance covariance")                                                \
   X(noncontrastive, pair, linear, "- sum s over positives", .slope = 1,                         \
     .similarity = EP_SIMILARITY_COSINE, .other = true, .positives_only = true, .trace = true)
 

@@ -18,6 +18,7 @@ enum { LOSSES = sizeof losses / sizeof *losses };
 
 const char *ep_loss_name(int i) { return i < LOSSES ? losses[i].name : NULL; }
 const char *ep_loss_help(int i) { return i < LOSSES ? losses[i].help : NULL; }
+const char *ep_loss_options(int i) { return i < LOSSES ? losses[i].options : NULL; }
 
 ep_status ep_objective_parse(ep_objective *out, const ep_objective_config *config) {
   int l = 0;

@@ -5,6 +5,8 @@
 const char *ep_similarity_option(int i); /* auto, dot, cosine */
 const char *ep_loss_name(int i);
 const char *ep_loss_help(int i);
+const char *ep_loss_options(
+    int i); /* of the objective, those that are for it and not for all; NULL: none */
 
 extern const ep_option ep_objective_options[];
 
