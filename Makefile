@@ -18,6 +18,7 @@ help:
 	@echo "make python        the Python module: build/eigenpair-*.whl; test-python-peers: beside PyPI's PyTorch, .."
 	@echo "make bench         speed and memory against the physical limit; bench-peers: against PyTorch, JAX, scikit-learn (PEERS=--quick)"
 	@echo "make bench-quality accuracy of representations without labels (SETS='mnist fashion cifar10', QUALITY='--seeds 0,1,2')"
+	@echo "make bench-quality-peers  the same accuracies at equal time, beside PyTorch's SimCLR and scikit-learn"
 	@echo "make bench-large   more data than memory: 1,000,000 images with --memory 1G (POINTS=1e6)"
 	@echo "make format        clang-format; make check: format, layers, both compilers"
 	@echo "make test-asan     the tests under AddressSanitizer and UndefinedBehaviorSanitizer"
@@ -141,6 +142,12 @@ bench-large: build
 # data sets that are not there are fetched first: eigenpair data fetch cifar10
 bench-quality: build
 	@bench/quality.py $(SETS) $(QUALITY)
+
+.PHONY: bench-quality-peers
+# accuracy against time: ours beside SimCLR-style training and scikit-learn's maps, on the same cores (QUALITY='--data fashion --seconds 30,60')
+bench-quality-peers: build
+	@tools/setup.sh packages-peers.txt
+	@bench/quality_peers.py $(QUALITY)
 
 format:
 	@git ls-files -co --exclude-standard '*.c' '*.h' | xargs clang-format -i
