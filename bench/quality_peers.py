@@ -208,9 +208,10 @@ def ours(bench):
     def points(part, n):
         return ["--data", bench.data + part, "--scale", "raw", *(["--samples", n] if n else [])]
 
+    grid = 2 if colour else 3
     for K in (16, 32, 64, 128, 256):
-        setting = dict(features=f"stack:{K}x6,pool={2 if colour else 3},root,mirror", augment=COLOUR if colour else CLOTH, views=2,
-                       outputs=OUTPUTS)
+        setting = dict(features=f"stack:{K}x6,pool={grid},root,mirror", augment=COLOUR if colour else CLOTH, views=2,
+                       outputs=min(OUTPUTS, 2 * K * grid ** 2))
         trial = Trial(bench.folder, points("", args.samples), points(":test", args.test_samples), setting, 0, SETS[bench.data]["memory"])
         bench.judge("ours", f"{K} filters", trial.seconds, None, None)
 
