@@ -169,18 +169,30 @@ static ep_status projector(ep_mat *AA, uint64_t seed, bool orthonormal) {
   return EP_OK;
 }
 
-/* r = 3 outputs of the same start, with AA' or orthonormal rows (AA' = I): RankMe over the steps */
-static ep_status remark3_one(const claim_curve *c, int run, const linear_problem *p,
-                             bool orthonormal, uint64_t seed) {
+/* r = 3 outputs from the start B, with AA' or orthonormal rows (AA' = I): RankMe over the steps */
+static ep_status remark3_run(const claim_curve *c, int run, const ep_mat *B,
+                             const linear_problem *p, bool orthonormal, uint64_t seed) {
   free_model m = {.Psi = &p->points.X, .pairs = &p->points.pairs, .rate = 0.1};
-  ep_mat AA = {0}, B = {0};
+  ep_mat AA = {0};
   ep_status st = objective_of(&m.objective, "linear");
   if (!st) st = ep_mat_new(&AA, EP_DOUBLE, R, R);
-  if (!st) st = ep_mat_new(&B, EP_DOUBLE, p->C.rows, R);
   if (!st) st = projector(&AA, seed, orthonormal);
-  if (!st) ep_random_fill_normal(&B, seed, EP_STREAM_WEIGHTS, 0);
-  if (!st) st = free_run(c, run, &B, &m, &AA);
+  if (!st) st = free_run(c, run, B, &m, &AA);
   ep_mat_free(&AA);
+  return st;
+}
+
+static ep_status remark3_start(ep_mat *B, const linear_problem *p, uint64_t seed) {
+  EP_TRY(ep_mat_new(B, EP_DOUBLE, p->C.rows, R));
+  ep_random_fill_normal(B, seed, EP_STREAM_WEIGHTS, 0);
+  return EP_OK;
+}
+
+static ep_status remark3_one(const claim_curve *c, int run, const linear_problem *p,
+                             bool orthonormal, uint64_t seed) {
+  ep_mat B;
+  EP_TRY(remark3_start(&B, p, seed));
+  const ep_status st = remark3_run(c, run, &B, p, orthonormal, seed);
   ep_mat_free(&B);
   return st;
 }
@@ -188,17 +200,12 @@ static ep_status remark3_one(const claim_curve *c, int run, const linear_problem
 /* how far components that start equal are apart after ten steps: largest |b_j - b_1| / |b_1| */
 static ep_status part_from_equal(double *apart, const linear_problem *p, bool orthonormal,
                                  uint64_t seed) {
-  free_model m = {.Psi = &p->points.X, .pairs = &p->points.pairs, .rate = 0.1};
   double look[2], at[2] = {0, 10};
   const claim_curve ten = {.count = 2, .runs = 1, .x = at, .all = look};
-  ep_mat AA = {0}, B = {0};
-  ep_status st = objective_of(&m.objective, "linear");
-  if (!st) st = ep_mat_new(&AA, EP_DOUBLE, R, R);
-  if (!st) st = ep_mat_new(&B, EP_DOUBLE, p->C.rows, R);
-  if (!st) st = projector(&AA, seed, orthonormal);
-  if (!st) ep_random_fill_normal(&B, seed, EP_STREAM_WEIGHTS, 0);
-  for (ptrdiff_t i = 0; !st && i < B.rows * R; i++) *ep_d(&B, i / R, i % R) = *ep_d(&B, i / R, 0);
-  if (!st) st = free_run(&ten, 0, &B, &m, &AA);
+  ep_mat B;
+  EP_TRY(remark3_start(&B, p, seed));
+  for (ptrdiff_t i = 0; i < B.rows * R; i++) *ep_d(&B, i / R, i % R) = *ep_d(&B, i / R, 0);
+  const ep_status st = remark3_run(&ten, 0, &B, p, orthonormal, seed);
   *apart = 0;
   for (int j = 1; !st && j < R; j++) {
     double off = 0, size = 0;
@@ -206,7 +213,6 @@ static ep_status part_from_equal(double *apart, const linear_problem *p, bool or
       off += pow(*ep_d(&B, i, j) - *ep_d(&B, i, 0), 2), size += pow(*ep_d(&B, i, 0), 2);
     *apart = fmax(*apart, sqrt(off / size));
   }
-  ep_mat_free(&AA);
   ep_mat_free(&B);
   return st;
 }
