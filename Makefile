@@ -173,7 +173,7 @@ fuzz: setup
 fuzz-long:
 	@SEED=0 $(MAKE) fuzz SECONDS_EACH=$$((3600 * $(JOBS) / 32)) SECONDS_FILES=$$((3 * 3600 * $(JOBS) / 32))
 
-# all places and 100 kills each, under an hour on two cores; then docs/reliability.md
+# up to 2,000 places a command and 100 kills each, under an hour on two cores; then docs/reliability.md
 attack: build
 	@tools/attack.py build/release $(or $(SHORT),--write)
 
