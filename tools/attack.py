@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""attack.py BUILD [--short] [--again] [--minutes=N] [--write] [PART...]: runs the attacks of tests/attack on the program in BUILD,
+"""attack.py BUILD [--short] [--again] [--minutes=N] [--write | --page] [PART...]: runs the attacks of tests/attack on the program in BUILD,
 in full or in short, all parts or some, two at a time. Every test that ends is a line of BUILD/attack/PART-FORM.log with its counts and revision;
 one that passed with this very program and this very test is not run again, so that what was broken off (or ended by
 --minutes, before its next test) goes on; --again: from the beginning. --write: docs/reliability.md from what is there, and from
-the last runs of the fuzz targets; a row whose part was not run here stays as it is on the page. Every row says which revision it
+the last runs of the fuzz targets; --page: that alone; a row whose part was not run here stays as it is on the page. Every row says which revision it
 is of."""
 import concurrent.futures
 import hashlib
@@ -89,7 +89,7 @@ def row(cells):
 
 def kept(first, columns):
     """The row of the page that begins so and has so many cells."""
-    return row(next((r for r in page() if r[0] == first and len(r) == columns), [first] + [""] * (columns - 1)))
+    return row(next((r for r in page() if r[0] == first and len(r) == columns), [first] + ["-"] * (columns - 1)))
 
 
 def attacks(build):
@@ -145,13 +145,13 @@ def main():
     words = sys.argv[1:]
     build, form = pathlib.Path(words.pop(0)).resolve(), "short" if "--short" in words else "long"
     minutes = next((float(w.split("=")[1]) for w in words if w.startswith("--minutes=")), 1e6)
-    parts = [w for w in words if not w.startswith("--")] or ([] if words == ["--write"] else list(PARTS))
+    parts = [w for w in words if not w.startswith("--")] or ([] if "--page" in words else list(PARTS))
     (build / "attack").mkdir(exist_ok=True)
     end = time.time() + 60 * minutes
     with concurrent.futures.ThreadPoolExecutor(2) as pool:  # the first takes half of the time
         results = pool.map(lambda p: run(build, p, form, "--again" in words, end), parts)
     failed = [p for p, bad in zip(parts, results) if bad]
-    if "--write" in words:
+    if "--write" in words or "--page" in words:
         write(build)
     print(f"attack: {', '.join(failed) or 'nothing'} failed" if parts else "attack: docs/reliability.md is written")
     return bool(failed)
