@@ -37,8 +37,11 @@ static ep_points part_of(const ep_points *points, ptrdiff_t first, ptrdiff_t end
 /* a tenth of every tenth is held out: data may be sorted */
 ep_status ep_choice_sums(ep_sum *fit, ep_sum *held, const ep_map *map, const ep_points *points) {
   const ptrdiff_t n = points->pairs.anchors;
-  EP_CHECK(n >= 10 * SEGMENTS, EP_ERR_INPUT,
-           "%td anchors are too few to choose --ridge or --outputs by: give numbers", n);
+  EP_CHECK(
+      n >= 10 * SEGMENTS, EP_ERR_INPUT,
+      "%td anchors are too few: some are held out, which takes %d; fit with numbers for --ridge "
+      "and --outputs holds none",
+      n, 10 * SEGMENTS);
   for (ptrdiff_t k = 0; k < SEGMENTS; k++) {
     const ptrdiff_t a = n * k / SEGMENTS, b = n * (k + 1) / SEGMENTS, cut = b - (b - a) / 10;
     const ep_points most = part_of(points, a, cut), rest = part_of(points, cut, b);
