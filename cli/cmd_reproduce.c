@@ -2,6 +2,7 @@
 
 #include <eigenpair/reproduce.h>
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #define REPRODUCE_OPTIONS(X, S)                                                               \
@@ -91,11 +92,19 @@ static ep_status list(const ep_claim *const *claims, int count, bool json) {
   return print_json(rows);
 }
 
-static void print_measured(const json_t *measured) {
-  const char *name;
-  json_t *value;
-  json_object_foreach((json_t *)measured, name, value) if (json_is_number(value))
-      printf("    %-40s %.4g\n", name, json_number_value(value));
+static void print_number(const ep_claim_number *n, const char *end, const double *value) {
+  char name[EP_CLAIM_NAME + 8];
+  snprintf(name, sizeof name, "%s%s", n->name, end);
+  if (value && isfinite(*value)) printf("    %-40s %.4g\n", name, *value);
+}
+
+static void print_measured(const ep_claim_result *r) {
+  for (const ep_claim_number *n = r->measured; n < r->measured + r->numbers; n++) {
+    if (n->list) continue;
+    print_number(n, "", n->value);
+    print_number(n, "_low", n->low);
+    print_number(n, "_high", n->high);
+  }
 }
 
 static int count_of(const ep_reproduced *r, ep_claim_outcome outcome) {
@@ -111,7 +120,7 @@ static void print_result(const ep_reproduced *r, const char *folder) {
     snprintf(outcome, sizeof outcome, "%s", ep_claim_outcome_name(ep_checked_outcome(c)));
     for (char *o = outcome; *o; o++) *o = (char)toupper((unsigned char)*o);
     printf("%-8s %-24s %s\n", outcome, c->claim->id, c->error[0] ? c->error : c->claim->criterion);
-    if (!c->result.pass) print_measured(c->result.measured);
+    if (!c->result.pass) print_measured(&c->result);
   }
   printf("\n%d passed, %d failed, %d could not run\n", r->count - failed - errors, failed, errors);
   print_report("report: ", folder);

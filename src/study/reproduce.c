@@ -108,8 +108,10 @@ ep_claim_outcome ep_checked_outcome(const ep_checked *c) {
 
 static ep_status put_checked(json_t *job, const ep_checked *c) {
   const ep_claim_result *r = &c->result;
+  json_t *measured;
   EP_TRY(ep_json_put(job, "pass", json_boolean(r->pass)));
-  EP_TRY(ep_json_put(job, "measured", json_incref(r->measured)));
+  EP_TRY(ep_claim_measured_to_json(&measured, r));
+  EP_TRY(ep_json_put(job, "measured", measured));
   EP_TRY(ep_json_put(job, "figures", json_incref(r->figures)));
   EP_TRY(ep_json_put(job, "notes", json_incref(r->notes)));
   EP_TRY(ep_json_put(job, "found", json_incref(r->found)));
@@ -202,13 +204,13 @@ static bool take(json_t **to, const json_t *job, const char *name, json_type typ
 /* a finished claim from its file; false: it is to be run */
 static bool finished(ep_checked *c, const char *path) {
   json_t *job = ep_jobs_read(path);
-  const json_t *seconds = json_object_get(job, "seconds");
+  const json_t *seconds = json_object_get(job, "seconds"),
+               *measured = json_object_get(job, "measured");
   ep_claim_result *r = &c->result;
-  const bool whole = json_is_number(seconds) && !json_object_get(job, "error") &&
-                     take(&r->measured, job, "measured", JSON_OBJECT) &&
-                     take(&r->figures, job, "figures", JSON_ARRAY) &&
-                     take(&r->notes, job, "notes", JSON_ARRAY) &&
-                     take(&r->found, job, "found", JSON_ARRAY);
+  const bool whole =
+      json_is_number(seconds) && !json_object_get(job, "error") && json_is_object(measured) &&
+      !ep_claim_measured_from_json(r, measured) && take(&r->figures, job, "figures", JSON_ARRAY) &&
+      take(&r->notes, job, "notes", JSON_ARRAY) && take(&r->found, job, "found", JSON_ARRAY);
   r->pass = json_is_true(json_object_get(job, "pass"));
   c->seconds = json_number_value(seconds);
   json_decref(job);

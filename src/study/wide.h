@@ -67,7 +67,7 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
 
 /* Medians over the seeds, at most WIDE_WIDTHS. */
 ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
-/* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
+/* The law of all runs, as NAME_exponent within its interval, and the medians as NAME. */
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
 #define WIDE_EXPONENT "exponent in width is at most -0.4 with its 95 % interval below 0"
 /* The criterion of most: exponent at most -0.4, all of its 95 % interval below 0. */
