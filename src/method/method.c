@@ -48,21 +48,36 @@ bool ep_method_takes_views(const char *name) {
 
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
 
+static const struct {
+  const char *title;
+  const ep_option *table;
+  size_t offset;
+} parts[EP_SETUP_GROUPS] = {
+    {"Data", ep_data_options, offsetof(ep_setup, data)},
+    {"Pairs", ep_pair_options, offsetof(ep_setup, pair)},
+    {"Network", ep_net_options, offsetof(ep_setup, net)},
+    {"Infinite width", ep_variance_options, offsetof(ep_setup, analytic)},
+    {"Objective", ep_objective_options, offsetof(ep_setup, objective)},
+    {"Method", ep_fit_options, offsetof(ep_setup, fit)},
+    {"Features", ep_feature_options, offsetof(ep_setup, feature)},
+    {"Closed forms", ep_closed_options, offsetof(ep_setup, closed)},
+    {"Eigensolver", ep_eigen_options, offsetof(ep_setup, eigen)},
+    {"Run", ep_run_options, offsetof(ep_setup, run)},
+    {"Files", ep_fit_file_options, offsetof(ep_setup, files)},
+};
+
 void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *s) {
-  const ep_option_group all[EP_SETUP_GROUPS + 1] = {
-      {"Data", ep_data_options, &s->data},
-      {"Pairs", ep_pair_options, &s->pair},
-      {"Network", ep_net_options, &s->net},
-      {"Infinite width", ep_variance_options, &s->analytic},
-      {"Objective", ep_objective_options, &s->objective},
-      {"Method", ep_fit_options, &s->fit},
-      {"Features", ep_feature_options, &s->feature},
-      {"Closed forms", ep_closed_options, &s->closed},
-      {"Eigensolver", ep_eigen_options, &s->eigen},
-      {"Run", ep_run_options, &s->run},
-      {"Files", ep_fit_file_options, &s->files},
-  };
-  memcpy(groups, all, sizeof all);
+  for (int i = 0; i < EP_SETUP_GROUPS; i++)
+    groups[i] = (ep_option_group){parts[i].title, parts[i].table, (char *)s + parts[i].offset};
+  groups[EP_SETUP_GROUPS] = (ep_option_group){0};
+}
+
+const ep_option *ep_setup_table(int i) { return i < EP_SETUP_GROUPS ? parts[i].table : NULL; }
+
+const ep_option *ep_setup_option(const char *name) {
+  const ep_option *row = NULL;
+  for (int i = 0; !row && i < EP_SETUP_GROUPS; i++) row = ep_options_find(parts[i].table, name);
+  return row;
 }
 
 void ep_setup_default(ep_setup *setup) {
@@ -148,10 +163,10 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
            points->X.rows, points->X.cols);
   EP_CHECK(!model->lent.loss || (!methods[which].closed && !methods[which].own_loss), EP_ERR_ARG,
            "method %s has a loss of its own", methods[which].name);
-  EP_CHECK((setup->net.outputs != EP_AUTO && setup->closed.ridge != EP_AUTO) ||
-               methods[which].fit == ep_fit_whitened,
-           EP_ERR_ARG, "--outputs auto and --ridge auto go with method whitened, not with %s",
-           methods[which].name);
+  EP_CHECK(
+      (setup->net.outputs != EP_AUTO && setup->closed.ridge != EP_AUTO) || methods[which].recipe,
+      EP_ERR_ARG, "--outputs auto and --ridge auto go with method whitened, not with %s",
+      methods[which].name);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
   EP_TRY(keep_table(model, points->table));
