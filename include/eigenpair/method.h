@@ -117,6 +117,13 @@ typedef struct {
 typedef enum { EP_DONE, EP_CONVERGED, EP_DIVERGED } ep_outcome;
 const char *ep_outcome_name(ep_outcome outcome);
 
+/* Eigenvalues that a fit found, largest first, and how far behind the last of them the next one is (NAN: there is none). */
+typedef struct {
+  ptrdiff_t count; /* 0: it solves no eigenproblem */
+  double *value;   /* (count), owned */
+  double gap;
+} ep_eigenvalues;
+
 /* How a fit went: data, not an error. */
 typedef struct {
   ep_outcome outcome;
@@ -127,10 +134,12 @@ typedef struct {
   ptrdiff_t anchors, points, dimension, block; /* N, P, D, points a block */
   double density; /* share of the first layer's products that zeros in the data leave */
   ep_history history;
-  json_t *numbers; /* the method's own, by name (NULL: none), owned */
-  json_t *notes;   /* sentences a user should read, owned */
-  json_t *explain; /* lines on how it was computed, owned */
-  bool saved;      /* a checkpoint was written, also by a fit that failed */
+  ep_eigenvalues spectrum;
+  const char *path; /* how a closed form was computed, static; NULL: it was trained */
+  json_t *numbers;  /* the method's own, by name (NULL: none), owned */
+  json_t *notes;    /* sentences a user should read, owned */
+  json_t *explain;  /* lines on how it was computed, owned */
+  bool saved;       /* a checkpoint was written, also by a fit that failed */
 } ep_fit_info;
 void ep_fit_info_free(ep_fit_info *info);
 

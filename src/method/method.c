@@ -1,4 +1,5 @@
 /* The table of methods, and the settings that all of them share. */
+#include "core/mem.h"
 #include "method/methods.h"
 #include "method/model.h"
 
@@ -104,6 +105,16 @@ ep_status ep_setup_to_json(json_t **out, const ep_setup *setup) {
   return st;
 }
 
+ep_status ep_setup_defaults_json(json_t **out) {
+  ep_setup *plain = ep_alloc(1, sizeof *plain);
+  *out = NULL;
+  EP_CHECK(plain, EP_ERR_NOMEM, "no memory for the settings");
+  ep_setup_default(plain);
+  const ep_status st = ep_setup_to_json(out, plain);
+  ep_release(plain);
+  return st;
+}
+
 ep_status ep_setup_from_json(ep_setup *setup, const json_t *object) {
   ep_option_group groups[EP_SETUP_GROUPS + 1];
   ep_setup_groups(groups, setup);
@@ -205,6 +216,8 @@ const char *ep_outcome_name(ep_outcome outcome) {
 
 void ep_fit_info_free(ep_fit_info *info) {
   ep_history_free(&info->history);
+  ep_release(info->spectrum.value);
+  info->spectrum = (ep_eigenvalues){0};
   json_decref(info->numbers);
   json_decref(info->notes);
   json_decref(info->explain);
@@ -216,6 +229,16 @@ ep_status ep_fit_number(ep_fit_info *info, const char *name, json_t *value) {
   EP_CHECK(json_object_set_new(info->numbers, name, value) == 0, EP_ERR_NOMEM,
            "no memory for the numbers of a fit");
   return EP_OK;
+}
+
+ep_status ep_fit_spectrum(ep_fit_info *info, const double *lambda, ptrdiff_t count, double gap) {
+  double *value = ep_alloc(count, sizeof *value);
+  EP_CHECK(value, EP_ERR_NOMEM, "no memory for the numbers of a fit");
+  memcpy(value, lambda, (size_t)count * sizeof *value);
+  ep_release(info->spectrum.value);
+  info->spectrum = (ep_eigenvalues){count, value, isfinite(gap) ? gap : NAN};
+  EP_TRY(ep_fit_number(info, "eigenvalues", ep_json_numbers(lambda, count)));
+  return ep_fit_number(info, "gap", ep_json_number(gap));
 }
 
 static ep_status add_line(json_t **list, const char *format, va_list args) {

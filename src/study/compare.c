@@ -321,14 +321,12 @@ static ep_status settings(json_t **out, const comparison *c) {
 
 /* names of the settings that are not as they are by default */
 static ep_status changed(json_t *result, const json_t *config) {
-  static ep_setup plain;
-  static ep_compare_config options;
+  ep_compare_config options;
   json_t *its, *list = json_array(), *value;
   const char *name;
   EP_TRY(ep_json_put(result, "changed", list));
-  ep_setup_default(&plain);
   ep_options_default(ep_compare_options, &options);
-  EP_TRY(ep_setup_to_json(&its, &plain));
+  EP_TRY(ep_setup_defaults_json(&its));
   ep_status st = ep_options_to_json(its, ep_compare_options, &options);
   json_object_foreach((json_t *)config, name, value) {
     if (!st && !json_equal(value, json_object_get(its, name)))

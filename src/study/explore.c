@@ -372,7 +372,7 @@ static ep_status add_doubts(explore *x) {
 /* ---- scores and probes */
 
 static ep_status add_scores(explore *x) {
-  static ep_metrics_config config;
+  ep_metrics_config config;
   ep_metrics m;
   ep_options_default(ep_metrics_options, &config);
   EP_TRY(ep_metrics_of(NULL, &m, &x->in->E, NULL, &config, x->run));
@@ -413,7 +413,7 @@ static ep_status draw(drawn *out, explore *x) {
 }
 
 static ep_status add_probe(explore *x, json_t *list, const char *name, const drawn *d) {
-  static ep_probe_config config;
+  ep_probe_config config;
   ep_probe_result r;
   json_t *entry = json_pack("{s:s}", "probe", name);
   EP_TRY(append(list, entry));
