@@ -68,20 +68,15 @@ static void print_claim(const ep_claim *c) {
   printf("  repeat     eigenpair reproduce %s [--quick]\n", c->id);
 }
 
-static const char *text_of(const json_t *row, const char *name) {
-  return json_string_value(json_object_get(row, name));
-}
-
 static ep_status list_statements(const ep_claim *const *claims, int count, bool json) {
-  json_t *rows, *row;
-  size_t i;
+  ep_listed row;
+  json_t *rows;
+  for (int i = 0; !json && ep_statement_at(&row, i, claims, count); i++)
+    printf("%-8s %-24s %-26s %-9s %s\n", row.paper->name, row.statement.where, row.statement.by,
+           row.statement.outcome, row.statement.note);
+  if (!json) return EP_OK;
   EP_TRY(ep_statements_list(&rows, claims, count));
-  if (json) return print_json(rows);
-  json_array_foreach(rows, i, row)
-      printf("%-8s %-24s %-26s %-9s %s\n", text_of(row, "paper"), text_of(row, "where"),
-             text_of(row, "by"), text_of(row, "outcome"), text_of(row, "note"));
-  json_decref(rows);
-  return EP_OK;
+  return print_json(rows);
 }
 
 static ep_status list(const ep_claim *const *claims, int count, bool json) {

@@ -86,16 +86,11 @@ static ep_status load_labelled(ep_dataset *set, const comparison *c, const char 
   return EP_OK;
 }
 
-/* the data sets that come with a test part */
-static bool has_test_part(const char *name) {
-  return strcmp(name, "digits") == 0 || strcmp(name, "mnist") == 0 || strcmp(name, "fashion") == 0;
-}
-
 /* data to judge on that the fits do not see; empty: none */
 static void test_name(char name[1100], const comparison *c) {
+  const ep_dataset_entry *set = ep_dataset_find(c->base.data.data);
   snprintf(name, 1100, "%s", c->config->test);
-  if (!*name && has_test_part(c->base.data.data))
-    snprintf(name, 1100, "%s:test", c->base.data.data);
+  if (!*name && set && set->judged) snprintf(name, 1100, "%s:test", c->base.data.data);
 }
 
 static ep_status load_test(comparison *c) {

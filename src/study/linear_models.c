@@ -1,6 +1,8 @@
 /* LINEAR section 2: which models and losses collapse (Lemma 1, Prop. 1 for wide networks and kernels, Remarks 2 and 3). */
 #include "study/linear_claims.h"
 
+#include "objective/loss.h"
+
 #include <eigenpair/analytic.h>
 #include <eigenpair/kernel.h>
 #include <eigenpair/network.h>
@@ -19,12 +21,13 @@ typedef struct {
   double rate;
 } free_model;
 
-/* the objective of a loss with the dot product; NT-Xent is defined with the cosine */
+/* the objective of a loss with the dot product, if it takes one: NT-Xent is defined with the cosine */
 static ep_status objective_of(ep_objective *out, const char *loss) {
   ep_objective_config config;
   ep_options_default(ep_objective_options, &config);
   snprintf(config.loss, sizeof config.loss, "%s", loss);
-  if (strcmp(loss, "ntxent") != 0) config.similarity = EP_SIMILARITY_DOT;
+  EP_TRY(ep_objective_parse(out, &config));
+  if (out->loss->other) config.similarity = EP_SIMILARITY_DOT;
   return ep_objective_parse(out, &config);
 }
 
@@ -85,19 +88,23 @@ static const struct {
                     {"InfoNCE (softmax)", "softmax", false, 0.2},
                     {"InfoNCE (NT-Xent)", "ntxent", false, 0.2},
                     {"spectral", "spectral", false, 0.02}};
-static const char *const sets[SETS] = {"clusters:5,100,10", "clusters:3,100,6", "digits"};
+static const struct {
+  const char *name;
+  bool images;
+} sets[SETS] = {{"clusters:5,100,10", false}, {"clusters:3,100,6", false}, {"digits", true}};
 
-static ep_status remark2_set(ep_claim_result *r, ep_work *work, json_t *figure, const char *set,
-                             int k, int runs, double steps, const ep_run_config *run) {
+static ep_status remark2_set(ep_claim_result *r, ep_work *work, json_t *figure, int s, int k,
+                             int runs, double steps, const ep_run_config *run) {
   claim_curve c;
   char name[96];
+  const char *set = sets[s].name;
   EP_TRY(claim_curve_new(&c, work, LOOKS, runs));
   step_grid(&c, steps);
   for (int i = 0; i < runs; i++) {
     linear_problem p;
     free_model m = {.rate = losses[k].rate};
     ep_mat B = {0};
-    if (strcmp(set, "digits") == 0) EP_TRY(linear_problem_digits(&p, set, 50, true, run->seed + i));
+    if (sets[s].images) EP_TRY(linear_problem_digits(&p, set, 50, true, run->seed + i));
     else EP_TRY(linear_problem_load(&p, set, "all", run->seed + i));
     ep_scale_to_unit(&p.points.X);
     m.Psi = &p.points.X;
@@ -130,8 +137,7 @@ static ep_status remark2(ep_claim_result *r, ep_work *work, int runs, double ste
                       (ep_axis){"steps", .log = true}, (ep_axis){"RankMe", .log = false}));
   r->pass = true;
   for (int s = 0; s < SETS; s++)
-    for (int k = 0; k < LOSSES; k++)
-      EP_TRY(remark2_set(r, work, figure, sets[s], k, runs, steps, run));
+    for (int k = 0; k < LOSSES; k++) EP_TRY(remark2_set(r, work, figure, s, k, runs, steps, run));
   if (r->pass)
     EP_TRY(ep_claim_found(
         r,

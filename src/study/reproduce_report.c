@@ -229,8 +229,9 @@ typedef struct {
 /* the precision used: that of the options, and where it is not */
 static void precision_of(buffer *b, const ep_reproduced *r, const ep_paper *paper) {
   int others = 0;
-  put(b, "%s", paper && paper->in_double ? "double" : r->precision);
-  if ((paper && paper->in_double) || strcmp(r->precision, "double") == 0) return;
+  const ep_precision used = paper && paper->in_double ? EP_DOUBLE : r->precision;
+  put(b, "%s", ep_precision_name(used));
+  if (used == EP_DOUBLE) return;
   for (const ep_paper *p = ep_papers; !paper && p->name; p++)
     if (p->in_double && any_of(r, p)) put(b, "%s%s", others++ ? ", " : " (double in ", p->name);
   for (int i = 0; i < r->count; i++)
@@ -239,14 +240,14 @@ static void precision_of(buffer *b, const ep_reproduced *r, const ep_paper *pape
   if (others) put(b, ")");
 }
 
-/* what the pages share; first the cards (paper NULL: all of them), then the table */
-static ep_status begin(json_t *document, const source *s, const char *title,
+/* what the pages share, and its sections for more; first the cards (paper NULL: all of them), then the table */
+static ep_status begin(json_t **to, json_t *document, const source *s, const char *title,
                        const ep_paper *paper) {
   const ep_reproduced *r = s->result;
   char precision[400];
   buffer words = {precision, 0, sizeof precision};
   precision_of(&words, r, paper);
-  json_t *sections = json_array();
+  json_t *sections = *to = json_array();
   EP_TRY(ep_json_put(document, "title", json_string(title)));
   EP_TRY(ep_json_put(document, "sections", sections));
   EP_TRY(verdict(document, r, paper));
@@ -270,13 +271,13 @@ static ep_status result_json(json_t *document, const source *s, const ep_paper *
   json_t *claims = json_array(), *one, *result = json_object();
   EP_TRY(ep_json_put(document, "result", result));
   if (!paper)
-    EP_CHECK(
-        json_object_update_new(
-            result, json_pack("{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:f}", "size",
-                              ep_claim_size_name(r->size), "seed", (json_int_t)r->seed, "precision",
-                              r->precision, "version", ep_version(), "passed", t.good, "failed",
-                              t.failed, "errors", t.errors, "seconds", t.seconds)) == 0,
-        EP_ERR_NOMEM, "no memory for a result");
+    EP_CHECK(json_object_update_new(
+                 result, json_pack("{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:f}", "size",
+                                   ep_claim_size_name(r->size), "seed", (json_int_t)r->seed,
+                                   "precision", ep_precision_name(r->precision), "version",
+                                   ep_version(), "passed", t.good, "failed", t.failed, "errors",
+                                   t.errors, "seconds", t.seconds)) == 0,
+             EP_ERR_NOMEM, "no memory for a result");
   EP_TRY(ep_json_put(result, "config", json_incref((json_t *)s->config)));
   EP_TRY(ep_json_put(result, "claims", claims));
   for (int i = 0; i < r->count; i++) {
@@ -288,21 +289,23 @@ static ep_status result_json(json_t *document, const source *s, const ep_paper *
 }
 
 static ep_status fill_paper(json_t *document, const source *s, const ep_paper *paper) {
+  json_t *sections;
   EP_TRY(result_json(document, s, paper));
-  EP_TRY(begin(document, s, paper->title, paper));
+  EP_TRY(begin(&sections, document, s, paper->title, paper));
   for (int i = 0; i < s->result->count; i++) {
     const ep_checked *c = of_paper(s->result, i, paper);
-    if (c) EP_TRY(claim_section(json_object_get(document, "sections"), c, s->result->size));
+    if (c) EP_TRY(claim_section(sections, c, s->result->size));
   }
   return EP_OK;
 }
 
 static ep_status fill_overview(json_t *document, const source *s) {
+  json_t *sections;
   EP_TRY(result_json(document, s, NULL));
-  EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
+  EP_TRY(begin(&sections, document, s, "The papers' claims, checked", NULL));
   json_t *where = json_array();
-  EP_TRY(ep_json_append(json_object_get(document, "sections"),
-                        json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
+  EP_TRY(
+      ep_json_append(sections, json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
   for (const ep_paper *p = ep_papers; p->name; p++) {
     char line[256];
     if (!any_of(s->result, p)) continue; /* it has no page */
