@@ -11,19 +11,25 @@ typedef struct {
   ptrdiff_t *order; /* (levels) */
 } ranking;
 
-static const double *sort_by; /* qsort has no argument of its own */
+typedef struct {
+  double value;
+  ptrdiff_t level;
+} ranked;
+
 static int by_value(const void *a, const void *b) {
-  const ptrdiff_t i = *(const ptrdiff_t *)a, j = *(const ptrdiff_t *)b;
-  const double x = sort_by[i], y = sort_by[j];
-  return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
+  const ranked *x = a, *y = b;
+  if (x->value != y->value) return (x->value < y->value) - (x->value > y->value);
+  return (x->level > y->level) - (x->level < y->level);
 }
 
 static ep_status rank_levels(ep_work *work, ranking *r, const ep_spectrum *s) {
+  ranked *all;
   r->spectrum = s;
   EP_TRY(ep_work_get(work, &r->order, s->levels, sizeof *r->order));
-  for (ptrdiff_t i = 0; i < s->levels; i++) r->order[i] = i;
-  sort_by = s->value;
-  qsort(r->order, (size_t)s->levels, sizeof *r->order, by_value);
+  EP_TRY(ep_work_get(work, &all, s->levels, sizeof *all));
+  for (ptrdiff_t i = 0; i < s->levels; i++) all[i] = (ranked){s->value[i], i};
+  qsort(all, (size_t)s->levels, sizeof *all, by_value);
+  for (ptrdiff_t i = 0; i < s->levels; i++) r->order[i] = all[i].level;
   return EP_OK;
 }
 
