@@ -62,11 +62,11 @@ static bool by_loss(const ep_setup *s, const ep_method_row *m, const char *optio
 }
 static bool if_auto(const ep_setup *s, const ep_method_row *m, const char *option) {
   (void)option;
-  return m->map && strcmp(s->feature.features, ep_auto_name(0)) == 0;
+  return m->map && ep_features_are_open(&s->feature);
 }
 static bool if_patches(const ep_setup *s, const ep_method_row *m, const char *option) {
   (void)option;
-  return m->map && strncmp(s->feature.features, "patches", 7) == 0;
+  return m->map && ep_features_have_filters(&s->feature);
 }
 static bool if_trained(const ep_setup *s, const ep_method_row *m, const char *option) {
   (void)s, (void)option;

@@ -183,9 +183,8 @@ static void be_quick(setup_compare *s, int argc, char **argv) {
   s->compare.runs = 1;
   s->compare.test_samples = 500;
   const char *data = args_peek(argc, argv, "--data");
-  if (data &&
-      (strcmp(data, "digits") == 0 || strcmp(data, "mnist") == 0 || strcmp(data, "fashion") == 0))
-    s->base.data.samples = 500;
+  const ep_dataset_entry *set = data ? ep_dataset_find(data) : NULL;
+  if (set && set->judged) s->base.data.samples = 500;
 }
 
 ep_status cmd_compare(int argc, char **argv) {

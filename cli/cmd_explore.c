@@ -197,38 +197,31 @@ static ep_status read_columns(ep_explore_input *in, const setup_explore *s, cons
 
 /* ---- results */
 
-static void print_probes(const json_t *result) {
-  size_t i;
-  json_t *p, *list = json_object_get(result, "probes");
-  json_array_foreach(list, i, p) {
-    printf("%s%s %.1f %%", i ? ", " : "probes       ",
-           json_string_value(json_object_get(p, "probe")),
-           100 * json_real_value(json_object_get(p, "accuracy")));
-    if (json_object_get(p, "raw"))
-      printf(" (raw %.1f %%)", 100 * json_real_value(json_object_get(p, "raw")));
+static void print_probes(const ep_explored *e) {
+  for (int i = 0; i < e->probes; i++) {
+    printf("%s%s %.1f %%", i ? ", " : "probes       ", e->probe[i].name,
+           100 * e->probe[i].accuracy);
+    if (isfinite(e->probe[i].raw)) printf(" (raw %.1f %%)", 100 * e->probe[i].raw);
   }
-  if (json_array_size(list)) printf("\n");
+  if (e->probes) printf("\n");
 }
 
-static void print_result(const json_t *result, const char *out, const setup_explore *s) {
-  const json_t *scores = json_object_get(result, "scores"), *x;
+static void print_result(const ep_explored *e, const ep_mat *E, const setup_explore *s) {
   printf("embedding    ");
-  print_count(stdout, (double)json_integer_value(json_object_get(result, "points")));
-  printf(" points in %lld dimensions: %s\n",
-         (long long)json_integer_value(json_object_get(result, "dimensions")), s->look.embedding);
-  printf("scores       RankMe %.4g, effective rank %.4g, uniformity %.3f\n",
-         json_number_value(json_object_get(scores, "rankme")),
-         json_number_value(json_object_get(scores, "effective_rank")),
-         json_number_value(json_object_get(scores, "uniformity")));
-  if ((x = json_object_get(result, "neighbours_kept")))
-    printf("neighbours   %.0f %% of those in the data are kept\n", 100 * json_real_value(x));
-  print_probes(result);
-  if ((x = json_object_get(result, "doubtful_labels")))
-    printf("labels       %lld that most neighbours contradict\n", (long long)json_integer_value(x));
-  printf("page         %s\n", out);
+  print_count(stdout, (double)E->rows);
+  printf(" points in %td dimensions: %s\n", E->cols, s->look.embedding);
+  printf("scores       RankMe %.4g, effective rank %.4g, uniformity %.3f\n", e->scores.rankme,
+         e->scores.effective_rank, isfinite(e->scores.uniformity) ? e->scores.uniformity : 0);
+  if (isfinite(e->kept))
+    printf("neighbours   %.0f %% of those in the data are kept\n", 100 * e->kept);
+  print_probes(e);
+  if (e->doubtful >= 0) printf("labels       %td that most neighbours contradict\n", e->doubtful);
+  printf("page         %s\n", s->look.out);
 }
 
-static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc, char **argv) {
+static ep_status finish(json_t *page, const ep_explored *e, const ep_mat *E, setup_explore *s,
+                        int argc, char **argv) {
+  json_t *result = e->json;
   static char line[4096];
   json_t *config = json_object();
   ep_option_group groups[GROUPS];
@@ -241,7 +234,7 @@ static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc
   EP_TRY(ep_json_put(page, "config", config)); /* the page's now */
   EP_TRY(ep_explore_write(s->look.out, page));
   terminal_clear();
-  if (!s->cli.json) return print_result(result, s->look.out, s), EP_OK;
+  if (!s->cli.json) return print_result(e, E, s), EP_OK;
   json_object_set_new(result, "page", json_string(s->look.out));
   json_object_set(result, "config", config);
   json_object_set_new(result, "peak_memory", json_real((double)ep_memory_peak()));
@@ -252,7 +245,8 @@ static ep_status finish(json_t *page, json_t *result, setup_explore *s, int argc
 
 static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, int **labels,
                       json_t **classes, int argc, char **argv) {
-  json_t *page, *result;
+  json_t *page;
+  ep_explored found;
   EP_TRY(read_embedding(&in->E, s->look.embedding, s->own_precision, &s->run));
   EP_TRY(read_data(in, set, s));
   if (s->data.labels[0])
@@ -262,10 +256,10 @@ static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, i
   in->classes = *labels ? *classes : set->classes;
   if (s->look.text[0]) EP_TRY(ep_lines_read(&in->text, s->look.text, in->E.rows));
   EP_TRY(read_columns(in, s, set));
-  EP_TRY(ep_explore(&page, &result, in, &s->explore, &s->run));
-  const ep_status st = finish(page, result, s, argc, argv);
+  EP_TRY(ep_explore(&page, &found, in, &s->explore, &s->run));
+  const ep_status st = finish(page, &found, &in->E, s, argc, argv);
   json_decref(page);
-  json_decref(result);
+  ep_explored_free(&found);
   return st;
 }
 

@@ -116,20 +116,14 @@ static void print_lines(const char *name, const json_t *lines) {
 }
 
 /* the first eigenvalues, the last, and the gap behind it */
-static void print_spectrum(const json_t *numbers) {
-  const json_t *lambda = json_object_get(numbers, "eigenvalues");
-  const json_t *gap = json_object_get(numbers, "gap");
-  const size_t n = json_array_size(lambda);
+static void print_spectrum(const ep_eigenvalues *s) {
+  const ptrdiff_t n = s->count;
   if (n == 0) return;
   printf("spectrum ");
-  for (size_t i = 0; i < n; i++)
+  for (ptrdiff_t i = 0; i < n; i++)
     if (i < 3 || i == n - 1)
-      printf("%s%.5g",
-             i == 0            ? ""
-             : i == 3 && n > 4 ? " .. "
-                               : " ",
-             json_real_value(json_array_get(lambda, i)));
-  if (json_is_real(gap)) printf(", gap %.3g", json_real_value(gap));
+      printf("%s%.5g", i == 0 ? "" : i == 3 && n > 4 ? " .. " : " ", s->value[i]);
+  if (isfinite(s->gap)) printf(", gap %.3g", s->gap);
   printf("\n");
 }
 
@@ -146,8 +140,7 @@ static void print_descent(const ep_setup *s, const ep_fit_info *info, const char
 }
 
 static void print_closed(const ep_setup *s, const ep_fit_info *info) {
-  printf("method   %s, path %s, %.2f s, no training\n", s->fit.method,
-         json_string_value(json_object_get(info->numbers, "path")), info->seconds);
+  printf("method   %s, path %s, %.2f s, no training\n", s->fit.method, info->path, info->seconds);
 }
 
 static void print_map(const ep_setup *s, const ep_model *m) {
@@ -161,7 +154,9 @@ static bool has_history(const ep_setup *s, const ep_fit_info *info) {
   return s->files.history[0] && info->history.rows > 0;
 }
 
-static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info) {
+/* why: of a method that the program chose; "": the user did */
+static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_info *info,
+                          const char *why) {
   ep_objective objective;
   ep_objective_config config = s->objective;
   /* the model's own settings say what a method made of the options */
@@ -173,12 +168,11 @@ static void print_summary(const ep_setup *s, const ep_model *m, const ep_fit_inf
   printf(" anchors, ");
   print_count(stdout, (double)info->points);
   printf(" distinct points of dimension %td\n", info->dimension);
-  const char *chosen = json_string_value(json_object_get(info->numbers, "chosen"));
-  if (chosen) printf("chosen   %s\n", chosen);
+  if (*why) printf("chosen   %s\n", why);
   print_map(s, m);
-  if (json_object_get(info->numbers, "path")) print_closed(s, info);
+  if (info->path) print_closed(s, info);
   else print_descent(s, info, ep_objective_similarity(&objective));
-  print_spectrum(info->numbers);
+  print_spectrum(&info->spectrum);
   print_lines("note     ", info->notes);
   if (info->outcome == EP_DIVERGED)
     printf(
@@ -208,12 +202,12 @@ static json_t *result_json(const ep_setup *s, const ep_fit_info *info) {
 }
 
 static ep_status write_results(const ep_setup *s, const fit_config *own, const cli_config *cli,
-                               const ep_model *model, const ep_fit_info *info) {
+                               const ep_model *model, const ep_fit_info *info, const char *why) {
   EP_TRY(ep_model_save(s->files.out, model));
   if (has_history(s, info)) EP_TRY(ep_history_write(s->files.history, &info->history));
   terminal_clear();
   if (cli->json) return print_json(result_json(s, info));
-  print_summary(s, model, info);
+  print_summary(s, model, info, why);
   if (own->explain) print_lines("", info->explain);
   return EP_OK;
 }
@@ -261,7 +255,7 @@ static ep_status fit_sums(ep_model **model, ep_fit_info *info, const char *path,
 
 static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
                      ep_points *points, int argc, char **argv) {
-  char why[200];
+  char why[200] = "";
   ep_model *model = NULL;
   ep_fit_info info = {0};
   const char *sums = sums_path(argc, argv);
@@ -271,7 +265,7 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
     st = fit_data(&model, &info, points, setup, *why, argc, argv);
     if (!st && *why) st = ep_fit_number(&info, "chosen", json_string(why));
   }
-  if (!st) st = write_results(setup, own, cli, model, &info);
+  if (!st) st = write_results(setup, own, cli, model, &info, why);
   if (st == EP_ERR_INTERRUPTED && info.saved) st = interrupted(setup);
   ep_model_free(model);
   ep_fit_info_free(&info);

@@ -1,4 +1,5 @@
 #include "commands.h"
+#include "core/mem.h"
 #include "data/npy_owned.h"
 #include "data/rows.h"
 
@@ -447,42 +448,40 @@ static json_t *drift_json(const ep_drift *d) {
                    number_json(d->relative_frobenius));
 }
 
-static void print_drifts(const json_t *rows, ptrdiff_t points) {
-  size_t i;
-  const json_t *row;
-  json_array_foreach(rows, i, row) {
-    if (json_array_size(rows) > 1) printf("%s: ", json_string_value(json_object_get(row, "model")));
-    printf("max %.6g, Frobenius %.6g, relative %.6g, on %td points\n",
-           json_number_value(json_object_get(row, "max")),
-           json_number_value(json_object_get(row, "frobenius")),
-           json_number_value(json_object_get(row, "relative_frobenius")), points);
+static void print_drifts(const ep_drift *d, const char *const *paths, int count, ptrdiff_t points) {
+  for (int i = 0; i < count; i++) {
+    if (count > 1) printf("%s: ", paths[i]);
+    printf("max %.6g, Frobenius %.6g, relative %.6g, on %td points\n", d[i].max, d[i].frobenius,
+           d[i].relative_frobenius, points);
   }
+}
+
+static ep_status drifts_json(const ep_drift *d, const char *const *paths, int count,
+                             const ntk_work *w, const setup_ntk *s) {
+  json_t *rows = json_array(), *all = drift_json(&d[count - 1]);
+  for (int i = 0; i < count; i++) {
+    json_t *row = drift_json(&d[i]);
+    json_object_set_new(row, "model", json_string(paths[i]));
+    json_array_append_new(rows, row);
+  }
+  json_object_set_new(all, "points", json_integer(w->x.X.rows));
+  json_object_set_new(all, "version", json_string(ep_version()));
+  json_object_set_new(all, "drifts", rows);
+  json_object_set_new(all, "config", own_config(s)); /* print_json sees what was lost */
+  return print_json(all);
 }
 
 /* One other model: its drift. Several, as training left them: that of the last, and a row of `drifts` each. */
 static ep_status drift(ntk_work *w, const setup_ntk *s, const char *const *paths, int count) {
-  ep_drift d = {0};
   ep_mat K2 = {0};
-  json_t *rows = json_array();
-  ep_status st = read_network(&w->of, s, s->ntk.drift);
-  for (int i = 0; !st && i < count; i++) {
-    st = drift_of(&d, w, s, paths[i], &K2);
-    if (st) break;
-    json_t *row = drift_json(&d);
-    json_object_set_new(row, "model", json_string(paths[i]));
-    json_array_append_new(rows, row);
-  }
+  ep_drift *d = ep_alloc(count, sizeof *d);
+  ep_status st = d ? read_network(&w->of, s, s->ntk.drift)
+                   : EP_FAIL(EP_ERR_NOMEM, "no memory for %d drifts", count);
+  for (int i = 0; !st && i < count; i++) st = drift_of(&d[i], w, s, paths[i], &K2);
   ep_mat_free(&K2);
-  if (!st && !s->cli.json) print_drifts(rows, w->x.X.rows);
-  if (!st && s->cli.json) {
-    json_t *all = drift_json(&d);
-    json_object_set_new(all, "points", json_integer(w->x.X.rows));
-    json_object_set_new(all, "version", json_string(ep_version()));
-    json_object_set(all, "drifts", rows);
-    json_object_set_new(all, "config", own_config(s)); /* print_json sees what was lost */
-    st = print_json(all);
-  }
-  json_decref(rows);
+  if (!st && s->cli.json) st = drifts_json(d, paths, count, w, s);
+  else if (!st) print_drifts(d, paths, count, w->x.X.rows);
+  ep_release(d);
   return st;
 }
 

@@ -2,6 +2,7 @@
 
 #include <eigenpair/reproduce.h>
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 #define REPRODUCE_OPTIONS(X, S)                                                               \
@@ -67,20 +68,15 @@ static void print_claim(const ep_claim *c) {
   printf("  repeat     eigenpair reproduce %s [--quick]\n", c->id);
 }
 
-static const char *text_of(const json_t *row, const char *name) {
-  return json_string_value(json_object_get(row, name));
-}
-
 static ep_status list_statements(const ep_claim *const *claims, int count, bool json) {
-  json_t *rows, *row;
-  size_t i;
+  ep_listed row;
+  json_t *rows;
+  for (int i = 0; !json && ep_statement_at(&row, i, claims, count); i++)
+    printf("%-8s %-24s %-26s %-9s %s\n", row.paper->name, row.statement.where, row.statement.by,
+           row.statement.outcome, row.statement.note);
+  if (!json) return EP_OK;
   EP_TRY(ep_statements_list(&rows, claims, count));
-  if (json) return print_json(rows);
-  json_array_foreach(rows, i, row)
-      printf("%-8s %-24s %-26s %-9s %s\n", text_of(row, "paper"), text_of(row, "where"),
-             text_of(row, "by"), text_of(row, "outcome"), text_of(row, "note"));
-  json_decref(rows);
-  return EP_OK;
+  return print_json(rows);
 }
 
 static ep_status list(const ep_claim *const *claims, int count, bool json) {
@@ -91,11 +87,19 @@ static ep_status list(const ep_claim *const *claims, int count, bool json) {
   return print_json(rows);
 }
 
-static void print_measured(const json_t *measured) {
-  const char *name;
-  json_t *value;
-  json_object_foreach((json_t *)measured, name, value) if (json_is_number(value))
-      printf("    %-40s %.4g\n", name, json_number_value(value));
+static void print_number(const ep_claim_number *n, const char *end, const double *value) {
+  char name[EP_CLAIM_NAME + 8];
+  snprintf(name, sizeof name, "%s%s", n->name, end);
+  if (value && isfinite(*value)) printf("    %-40s %.4g\n", name, *value);
+}
+
+static void print_measured(const ep_claim_result *r) {
+  for (const ep_claim_number *n = r->measured; n < r->measured + r->numbers; n++) {
+    if (n->list) continue;
+    print_number(n, "", n->value);
+    print_number(n, "_low", n->low);
+    print_number(n, "_high", n->high);
+  }
 }
 
 static int count_of(const ep_reproduced *r, ep_claim_outcome outcome) {
@@ -111,7 +115,7 @@ static void print_result(const ep_reproduced *r, const char *folder) {
     snprintf(outcome, sizeof outcome, "%s", ep_claim_outcome_name(ep_checked_outcome(c)));
     for (char *o = outcome; *o; o++) *o = (char)toupper((unsigned char)*o);
     printf("%-8s %-24s %s\n", outcome, c->claim->id, c->error[0] ? c->error : c->claim->criterion);
-    if (!c->result.pass) print_measured(c->result.measured);
+    if (!c->result.pass) print_measured(&c->result);
   }
   printf("\n%d passed, %d failed, %d could not run\n", r->count - failed - errors, failed, errors);
   print_report("report: ", folder);

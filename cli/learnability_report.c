@@ -11,19 +11,25 @@ typedef struct {
   ptrdiff_t *order; /* (levels) */
 } ranking;
 
-static const double *sort_by; /* qsort has no argument of its own */
+typedef struct {
+  double value;
+  ptrdiff_t level;
+} ranked;
+
 static int by_value(const void *a, const void *b) {
-  const ptrdiff_t i = *(const ptrdiff_t *)a, j = *(const ptrdiff_t *)b;
-  const double x = sort_by[i], y = sort_by[j];
-  return x != y ? (x < y) - (x > y) : (i > j) - (i < j);
+  const ranked *x = a, *y = b;
+  if (x->value != y->value) return (x->value < y->value) - (x->value > y->value);
+  return (x->level > y->level) - (x->level < y->level);
 }
 
 static ep_status rank_levels(ep_work *work, ranking *r, const ep_spectrum *s) {
+  ranked *all;
   r->spectrum = s;
   EP_TRY(ep_work_get(work, &r->order, s->levels, sizeof *r->order));
-  for (ptrdiff_t i = 0; i < s->levels; i++) r->order[i] = i;
-  sort_by = s->value;
-  qsort(r->order, (size_t)s->levels, sizeof *r->order, by_value);
+  EP_TRY(ep_work_get(work, &all, s->levels, sizeof *all));
+  for (ptrdiff_t i = 0; i < s->levels; i++) all[i] = (ranked){s->value[i], i};
+  qsort(all, (size_t)s->levels, sizeof *all, by_value);
+  for (ptrdiff_t i = 0; i < s->levels; i++) r->order[i] = all[i].level;
   return EP_OK;
 }
 
@@ -78,19 +84,20 @@ static json_t *measured_json(const learn_work *w, const ep_measurement *m, long 
   const struct {
     const char *name;
     ep_mean value;
-  } all[] = {{"kappa", m->kappa},
-             {"target_learnability", m->learnability},
-             {"mse", m->mse},
-             {"clean_mse", m->clean_mse},
-             {"train_mse", m->train_mse},
-             {"unseen_mse", m->unseen_mse},
-             {"gcv_mse", m->gcv},
-             {"sum", m->sum},
-             {"rank", m->rank},
-             {"accuracy", m->accuracy}};
+    bool of_labels;
+  } all[] = {{"kappa", m->kappa, false},
+             {"target_learnability", m->learnability, false},
+             {"mse", m->mse, false},
+             {"clean_mse", m->clean_mse, false},
+             {"train_mse", m->train_mse, false},
+             {"unseen_mse", m->unseen_mse, false},
+             {"gcv_mse", m->gcv, false},
+             {"sum", m->sum, false},
+             {"rank", m->rank, false},
+             {"accuracy", m->accuracy, true}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     char name[64];
-    if (strcmp(all[i].name, "accuracy") == 0 && !w->labels) continue;
+    if (all[i].of_labels && !w->labels) continue;
     snprintf(name, sizeof name, "%s_error", all[i].name);
     set(to, all[i].name, all[i].value.mean);
     set(to, name, all[i].value.error);
@@ -364,11 +371,13 @@ static void print_text(const learn_work *w, const setup_learn *s, const ranking 
   printf("\n%s\n", words);
 }
 
-static ep_status write_report(const char *folder, const json_t *o, int argc, char **argv) {
+static ep_status write_report(const json_t *o, const learn_work *w, const setup_learn *s, int argc,
+                              char **argv) {
+  char words[512];
+  sentence(words, w, s);
   json_t *section = json_pack("{s:s,s:O}", "title", "Test error and spectrum", "figures",
                               json_object_get(o, "figures"));
-  return write_page(folder, "What this kernel learns",
-                    headline_json(json_string_value(json_object_get(o, "answer"))), section, o,
+  return write_page(s->learn.report, "What this kernel learns", headline_json(words), section, o,
                     argc, argv);
 }
 
@@ -379,7 +388,7 @@ static ep_status report(ep_work *work, json_t **o, const learn_work *w, const se
   if (s->cli.json || s->learn.out[0] || s->learn.report[0])
     EP_TRY(result_json(o, work, w, s, &r, groups));
   if (s->learn.out[0]) EP_TRY(write_json_file(s->learn.out, *o));
-  if (s->learn.report[0]) EP_TRY(write_report(s->learn.report, *o, argc, argv));
+  if (s->learn.report[0]) EP_TRY(write_report(*o, w, s, argc, argv));
   terminal_clear();
   if (s->cli.json) return print_json(json_incref(*o));
   print_text(w, s, &r);

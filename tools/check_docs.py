@@ -58,13 +58,12 @@ def option_lists():
     tables = "".join(p.read_text() for p in CODE if p.suffix in (".c", ".h"))
     options = set(re.findall(r"\bX\(S, \w+, (\w+),|EP_OPT_ROW\(\w+, \w+, (\w+),", tables))
     options = {a or b for a, b in options}
-    for name, variables in ("auto.c", "training network closed"), ("checkpoint.c", "free_ones"), ("sums.c", "files others"):
-        text = (ROOT / "src/method" / name).read_text()
-        for variable in variables.split():
-            found = re.search(rf"\b{variable}\[\] = \{{([^}}]+)\}}", text)
-            check(found, f"src/method/{name} has no list '{variable}'")
-            for option in re.findall(r'"(\w+)"', found[1] if found else ""):
-                check(option in options, f"src/method/{name}, {variable}: there is no option '{option}'")
+    for name, pattern in (("src/method/methods.h", r'\.options = "([\w ]+)"'), ("src/objective/loss.h", r'\.options = "([\w ]+)"'),
+                          ("cli/choose.c", r'\{"(\w+)", \w+, ')):
+        found = re.findall(pattern, (ROOT / name).read_text())
+        check(found, f"{name} names no options")
+        for option in " ".join(found).split():
+            check(option in options, f"{name}: there is no option '{option}'")
 
 
 def defects():

@@ -55,44 +55,60 @@ typedef enum { EP_MISSING_MEAN, EP_MISSING_DROP, EP_MISSING_ERROR } ep_missing;
 typedef enum { EP_SCALE_AUTO, EP_SCALE_RAW, EP_SCALE_UNIT, EP_SCALE_STANDARD } ep_scale;
 
 /* Tables: CSV files with names, text, dates, missing values. */
-#define EP_TABLE_OPTIONS(X, S)                                                                \
-  X(S, TEXT, label_column, "", 0, 0, NULL, "tables: the column of labels, by name or number") \
-  X(S, TEXT, columns, "", 0, 0, NULL, "tables: learn from these columns only: a,b,c")         \
-  X(S, TEXT, drop, "", 0, 0, NULL, "tables: leave these columns out: a,b,c")                  \
-  X(S, CHOICE, missing, "mean", 0, 0, ep_missing_name,                                        \
-    "tables: a missing value becomes the mean of its column, leaves its row out, or is an error")
+#define EP_TABLE_OPTIONS(X, S)                                                                    \
+  X(S, TEXT, label_column, "", 0, 0, NULL, "tables: the column of labels, by name or number",     \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, TEXT, columns, "", 0, 0, NULL, "tables: learn from these columns only: a,b,c",             \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, TEXT, drop, "", 0, 0, NULL, "tables: leave these columns out: a,b,c",                      \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, CHOICE, missing, "mean", 0, 0, ep_missing_name,                                            \
+    "tables: a missing value becomes the mean of its column, leaves its row out, or is an error", \
+    EP_FOR(ANY, SUMS, SAME))
 
 #define EP_DATA_OPTIONS(X, S)                                                                     \
   X(S, TEXT, data, "", 0, 0, NULL,                                                                \
     "digits, mnist, fashion, cifar10, emoji (:test for the test part), words, a made-up set, a "  \
-    "file, a folder of IDX files, of images")                                                     \
-  X(S, INT, samples, "0", 0, 1e9, NULL, "use so many points, drawn with --seed; 0: all")          \
-  X(S, TEXT, labels, "", 0, 0, NULL, "labels of a file given as --data")                          \
+    "file, a folder of IDX files, of images",                                                     \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                   \
+  X(S, INT, samples, "0", 0, 1e9, NULL, "use so many points, drawn with --seed; 0: all",          \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, TEXT, labels, "", 0, 0, NULL, "labels of a file given as --data",                          \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                   \
   X(S, TEXT, image, "", 0, 0, NULL,                                                               \
-    "rows are images of HxW or CxHxW; a folder of pictures is brought to that size")              \
+    "rows are images of HxW or CxHxW; a folder of pictures is brought to that size",              \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, FLAG, strict, NULL, 0, 0, NULL,                                                            \
-    "a folder of pictures: one that cannot be read is an error, not skipped")                     \
+    "a folder of pictures: one that cannot be read is an error, not skipped",                     \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, CHOICE, scale, "auto", 0, 0, ep_scale_name,                                                \
     "unit: every point on the unit sphere; standard: every column to mean 0 and spread 1; auto: " \
-    "unit for images, standard for tables of mixed units, raw for matrices")                      \
+    "unit for images, standard for tables of mixed units, raw for matrices",                      \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   EP_TABLE_OPTIONS(X, S)
 
 /* How pairs come about: drawn from the data, or ready. */
 #define EP_PAIR_OPTIONS(X, S)                                                                     \
   X(S, TEXT, pairs, "", 0, 0, NULL,                                                               \
     "triplet (default), positives, all (every other point a negative), P+Q (so many of each), "   \
-    "labels:P+Q (positives have the point's label, negatives another: supervised contrastive)")   \
+    "labels:P+Q (positives have the point's label, negatives another: supervised contrastive)",   \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, INT, views, "0", 0, 1000, NULL,                                                            \
-    "views of a point: itself and R - 1 augmented ones, each a positive; 0: as --pairs says")     \
+    "views of a point: itself and R - 1 augmented ones, each a positive; 0: as --pairs says",     \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \
     "how positives are made: "                                                                    \
     "crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S,light:S,jitter:S,grey:P,cutout:S,"   \
     "pad:S; vectors noise:S,corrupt:P (values of other points); series mask:P,jitter:S (default " \
     "crop; vectors noise:0.1, for tables in spreads of a column; auto: a chain for this kind of " \
-    "images)")                                                                                    \
-  X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors")                           \
-  X(S, LIST, positives, "", 0, 0, NULL, "ready pairs: positives, row by row; may be given again") \
-  X(S, LIST, negatives, "", 0, 0, NULL, "ready pairs: negatives, row by row; may be given again")
+    "images)",                                                                                    \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors",                           \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                   \
+  X(S, LIST, positives, "", 0, 0, NULL, "ready pairs: positives, row by row; may be given again", \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                   \
+  X(S, LIST, negatives, "", 0, 0, NULL, "ready pairs: negatives, row by row; may be given again", \
+    EP_FOR(ANY, NO_SUMS, SAME))
 
 typedef struct {
   EP_DATA_OPTIONS(EP_OPT_FIELD, )

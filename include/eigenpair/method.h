@@ -18,43 +18,56 @@ typedef enum { EP_ROWS_FREE, EP_ROWS_UNIT } ep_rows_kind;
 typedef enum { EP_KERNEL_EMPIRICAL, EP_KERNEL_ANALYTIC } ep_kernel_kind;
 typedef enum { EP_INTEGRATOR_EULER, EP_INTEGRATOR_FLOW } ep_integrator;
 
-#define EP_FIT_OPTIONS(X, S)                                              \
-  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made") \
+#define EP_FIT_OPTIONS(X, S)                                                                       \
+  X(S, NAME, method, "gd", 0, 0, ep_method_name, "how the model is made", EP_FOR(ANY, SUMS, SAME)) \
   EP_FIT_OTHER_OPTIONS(X, S)
-#define EP_FIT_OTHER_OPTIONS(X, S)                                                             \
-  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent")              \
-  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs")                              \
-  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once") \
-  EP_ALPHA_OPTIONS(X, S)                                                                       \
-  X(S, CHOICE, rows, "free", 0, 0, ep_rows_name,                                               \
-    "method alpha: unit: one layer phi(V x), rows of V of length 1, --width = --outputs")      \
-  X(S, CHOICE, kernel, "empirical", 0, 0, ep_kernel_name,                                      \
-    "methods kernel and whitened: of the network at its start, or at infinite width")          \
-  X(S, CHOICE, integrator, "euler", 0, 0, ep_integrator_name,                                  \
-    "method kernel: steps of descent, or gradient flow for the time rate x epochs")            \
-  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL,                                           \
-    "gradient flow, method linear: relative error a step")                                     \
-  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                       \
-    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "  \
-    "never")                                                                                   \
-  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at")                  \
-  X(S, TEXT, track, "", 0, 0, NULL,                                                            \
-    "more columns of the history: ntk (ntk_max, ntk_frobenius), c (c_frobenius), weights "     \
-    "(w_change, v_change), rank (RankMe)")                                                     \
-  X(S, INT, track_points, "20", 1, 1e6, NULL, "points whose kernel --track ntk follows")       \
-  X(S, INT, track_every, "1", 1, 1e9, NULL,                                                    \
-    "look every so many epochs; between, the last values stand")
+#define EP_FIT_OTHER_OPTIONS(X, S)                                                                 \
+  X(S, REAL, rate, "1", 1e-12, 1e12, NULL, "step length eta of gradient descent",                  \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                               \
+  X(S, INT, epochs, "100", 0, 1e9, NULL, "passes over the pairs", EP_FOR(TRAINING, NO_SUMS, FREE)) \
+  X(S, INT, batch, "0", 0, 1e9, NULL, "anchors a step, drawn anew each epoch; 0: all at once",     \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                               \
+  EP_ALPHA_OPTIONS(X, S)                                                                           \
+  X(S, CHOICE, rows, "free", 0, 0, ep_rows_name,                                                   \
+    "method alpha: unit: one layer phi(V x), rows of V of length 1, --width = --outputs",          \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                               \
+  X(S, CHOICE, kernel, "empirical", 0, 0, ep_kernel_name,                                          \
+    "methods kernel and whitened: of the network at its start, or at infinite width",              \
+    EP_FOR(ANY, SUMS, SAME))                                                                       \
+  X(S, CHOICE, integrator, "euler", 0, 0, ep_integrator_name,                                      \
+    "method kernel: steps of descent, or gradient flow for the time rate x epochs",                \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                               \
+  X(S, REAL, flow_tolerance, "1e-8", 1e-14, 1, NULL,                                               \
+    "gradient flow, method linear: relative error a step", EP_FOR(TRAINING, NO_SUMS, SAME))        \
+  X(S, REAL, tolerance, "0", 0, 1, NULL,                                                           \
+    "stop once the loss improves by less than this share of itself in `patience` epochs; 0: "      \
+    "never",                                                                                       \
+    EP_FOR(TRAINING, NO_SUMS, FREE))                                                               \
+  X(S, INT, patience, "10", 1, 1e9, NULL, "epochs that --tolerance looks at",                      \
+    EP_FOR(TRAINING, NO_SUMS, FREE))                                                               \
+  X(S, TEXT, track, "", 0, 0, NULL,                                                                \
+    "more columns of the history: ntk (ntk_max, ntk_frobenius), c (c_frobenius), weights "         \
+    "(w_change, v_change), rank (RankMe)",                                                         \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                               \
+  X(S, INT, track_points, "20", 1, 1e6, NULL, "points whose kernel --track ntk follows",           \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                               \
+  X(S, INT, track_every, "1", 1, 1e9, NULL,                                                        \
+    "look every so many epochs; between, the last values stand", EP_FOR(TRAINING, NO_SUMS, SAME))
 
 /* Files of a fit; they do not change its result. */
 #define EP_FIT_FILES(X, S)                                                                         \
-  X(S, TEXT, out, "model.npz", 0, 0, NULL, "the model")                                            \
+  X(S, TEXT, out, "model.npz", 0, 0, NULL, "the model", EP_FOR(ANY, NO_SUMS, FREE))                \
   X(S, TEXT, history, "", 0, 0, NULL,                                                              \
-    "CSV of the loss (and --track), one row an epoch, row 0 the start")                            \
+    "CSV of the loss (and --track), one row an epoch, row 0 the start",                            \
+    EP_FOR(TRAINING, NO_SUMS, FREE))                                                               \
   X(S, TEXT, checkpoint, "", 0, 0, NULL,                                                           \
     "where to save work in progress (default: the model's name with .checkpoint.npz, or the file " \
-    "of --resume)")                                                                                \
-  X(S, INT, every, "0", 0, 1e9, NULL, "save every so many epochs; 0: only when interrupted")       \
-  X(S, TEXT, resume, "", 0, 0, NULL, "go on from this checkpoint; its options hold")
+    "of --resume)",                                                                                \
+    EP_FOR(TRAINING, NO_SUMS, FREE))                                                               \
+  X(S, INT, every, "0", 0, 1e9, NULL, "save every so many epochs; 0: only when interrupted",       \
+    EP_FOR(TRAINING, NO_SUMS, FREE))                                                               \
+  X(S, TEXT, resume, "", 0, 0, NULL, "go on from this checkpoint; its options hold",               \
+    EP_FOR(ANY, NO_SUMS, FREE))
 
 typedef struct {
   EP_FIT_OPTIONS(EP_OPT_FIELD, )
@@ -104,6 +117,13 @@ typedef struct {
 typedef enum { EP_DONE, EP_CONVERGED, EP_DIVERGED } ep_outcome;
 const char *ep_outcome_name(ep_outcome outcome);
 
+/* Eigenvalues that a fit found, largest first, and how far behind the last of them the next one is (NAN: there is none). */
+typedef struct {
+  ptrdiff_t count; /* 0: it solves no eigenproblem */
+  double *value;   /* (count), owned */
+  double gap;
+} ep_eigenvalues;
+
 /* How a fit went: data, not an error. */
 typedef struct {
   ep_outcome outcome;
@@ -114,10 +134,12 @@ typedef struct {
   ptrdiff_t anchors, points, dimension, block; /* N, P, D, points a block */
   double density; /* share of the first layer's products that zeros in the data leave */
   ep_history history;
-  json_t *numbers; /* the method's own, by name (NULL: none), owned */
-  json_t *notes;   /* sentences a user should read, owned */
-  json_t *explain; /* lines on how it was computed, owned */
-  bool saved;      /* a checkpoint was written, also by a fit that failed */
+  ep_eigenvalues spectrum;
+  const char *path; /* how a closed form was computed, static; NULL: it was trained */
+  json_t *numbers;  /* the method's own, by name (NULL: none), owned */
+  json_t *notes;    /* sentences a user should read, owned */
+  json_t *explain;  /* lines on how it was computed, owned */
+  bool saved;       /* a checkpoint was written, also by a fit that failed */
 } ep_fit_info;
 void ep_fit_info_free(ep_fit_info *info);
 

@@ -33,32 +33,44 @@ ep_status ep_activation_parse(ep_activation *out, const char *text);
 typedef enum { EP_PARAMETRISATION_NTK, EP_PARAMETRISATION_STANDARD } ep_parametrisation;
 
 #define EP_NET_OPTIONS(X, S)                                                                      \
-  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer")                         \
-  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L")                                           \
+  X(S, INT, width, "1000", 1, 1e7, NULL, "hidden units M of every layer",                         \
+    EP_FOR(NETWORK, SUMS, SAME))                                                                  \
+  X(S, INT, depth, "1", 1, 32, NULL, "hidden layers L", EP_FOR(NETWORK, SUMS, SAME))              \
   X(S, INT, outputs, "10", 1, 1e6, ep_auto_name,                                                  \
-    "dimensions Z of the representation; auto: method whitened finds how many hold")              \
+    "dimensions Z of the representation; auto: method whitened finds how many hold",              \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                   \
   X(S, NAME, activation, "relu", 0, 1, ep_activation_name,                                        \
-    "activation; leaky:SLOPE and monomial:POWER take a parameter; csoftplus: 2 log((1 + e^a)/2)") \
-  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)")                  \
+    "activation; leaky:SLOPE and monomial:POWER take a parameter; csoftplus: 2 log((1 + e^a)/2)", \
+    EP_FOR(NETWORK, SUMS, SAME))                                                                  \
+  X(S, FLAG, input_scale, NULL, 0, 0, NULL, "divide the first layer by sqrt(D)",                  \
+    EP_FOR(NETWORK, SUMS, SAME))                                                                  \
   X(S, TEXT, layers, "", 0, 0, NULL,                                                              \
     "hidden layers one by one, WIDTH[:ACTIVATION],.. such as 512,256:tanh, in the place of "      \
-    "--width and --depth")                                                                        \
+    "--width and --depth",                                                                        \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, CHOICE, parametrisation, "ntk", 0, 0, ep_parametrisation_name,                             \
     "where 1/sqrt(M) is: in the network (ntk), or in the variance of the weights (standard, as "  \
-    "PyTorch has it)")                                                                            \
+    "PyTorch has it)",                                                                            \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, FLAG, biases, NULL, 0, 0, NULL,                                                            \
     "standard: biases in every layer, also where they start at 0; ntk has those whose variance "  \
-    "is not 0")                                                                                   \
+    "is not 0",                                                                                   \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, TEXT, init, "", 0, 0, NULL,                                                                \
     "start from the weights of this .npz: V (or V1..VL) and W, biases b (b1..bL) and c; or "      \
-    "0.weight, 0.bias, .. of PyTorch")
+    "0.weight, 0.bias, .. of PyTorch",                                                            \
+    EP_FOR(NETWORK, NO_SUMS, FREE))
 
 /* Of the weights and biases of finite networks, and of their limits. */
-#define EP_VARIANCE_OPTIONS(X, S)                                                      \
-  X(S, REAL, weight_variance, "1", 0, 1e6, NULL, "variance of hidden weights")         \
-  X(S, REAL, bias_variance, "0", 0, 1e6, NULL, "variance of hidden biases")            \
-  X(S, REAL, last_variance, "1", 0, 1e6, NULL, "variance of the last layer's weights") \
-  X(S, REAL, last_bias_variance, "0", 0, 1e6, NULL, "variance of the last layer's biases")
+#define EP_VARIANCE_OPTIONS(X, S)                                                          \
+  X(S, REAL, weight_variance, "1", 0, 1e6, NULL, "variance of hidden weights",             \
+    EP_FOR(ANY, SUMS, SAME))                                                               \
+  X(S, REAL, bias_variance, "0", 0, 1e6, NULL, "variance of hidden biases",                \
+    EP_FOR(ANY, SUMS, SAME))                                                               \
+  X(S, REAL, last_variance, "1", 0, 1e6, NULL, "variance of the last layer's weights",     \
+    EP_FOR(ANY, SUMS, SAME))                                                               \
+  X(S, REAL, last_bias_variance, "0", 0, 1e6, NULL, "variance of the last layer's biases", \
+    EP_FOR(ANY, SUMS, SAME))
 
 typedef struct {
   EP_NET_OPTIONS(EP_OPT_FIELD, )

@@ -18,18 +18,26 @@ typedef enum {
 } ep_similarity_kind;
 
 #define EP_OBJECTIVE_OPTIONS(X, S)                                                              \
-  X(S, NAME, loss, "linear", 0, 0, ep_loss_name, "what is minimised")                           \
+  X(S, NAME, loss, "linear", 0, 0, ep_loss_name, "what is minimised",                           \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                            \
   X(S, CHOICE, similarity, "auto", 0, 0, ep_similarity_option,                                  \
     "of pairs; auto: dot for spectral and method whitened, none for barlow and vicreg, else "   \
-    "cosine")                                                                                   \
-  X(S, REAL, delta, "0.01", 1e-12, 1e6, NULL, "cosine: added to every norm")                    \
-  X(S, REAL, temperature, "0.5", 1e-6, 1e6, NULL, "softmax, ntxent: tau")                       \
-  X(S, REAL, epsilon, "1", 0, 1e6, NULL, "softmax: weight of the positives in the denominator") \
+    "cosine",                                                                                   \
+    EP_FOR(NETWORK, SUMS, SAME))                                                                \
+  X(S, REAL, delta, "0.01", 1e-12, 1e6, NULL, "cosine: added to every norm",                    \
+    EP_FOR(NETWORK, SUMS, SAME))                                                                \
+  X(S, REAL, temperature, "0.5", 1e-6, 1e6, NULL, "softmax, ntxent: tau",                       \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                            \
+  X(S, REAL, epsilon, "1", 0, 1e6, NULL, "softmax: weight of the positives in the denominator", \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                 \
   X(S, REAL, off_diagonal, "0.005", 0, 1e6, NULL,                                               \
-    "barlow: weight of the off-diagonal correlations")                                          \
-  X(S, REAL, invariance, "25", 0, 1e6, NULL, "vicreg: weight of the distance of the two views") \
-  X(S, REAL, variance, "25", 0, 1e6, NULL, "vicreg: weight of the variance hinge")              \
-  X(S, REAL, covariance, "1", 0, 1e6, NULL, "vicreg: weight of the covariances")
+    "barlow: weight of the off-diagonal correlations", EP_FOR(ANY, NO_SUMS, SAME))              \
+  X(S, REAL, invariance, "25", 0, 1e6, NULL, "vicreg: weight of the distance of the two views", \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                 \
+  X(S, REAL, variance, "25", 0, 1e6, NULL, "vicreg: weight of the variance hinge",              \
+    EP_FOR(ANY, NO_SUMS, SAME))                                                                 \
+  X(S, REAL, covariance, "1", 0, 1e6, NULL, "vicreg: weight of the covariances",                \
+    EP_FOR(ANY, NO_SUMS, SAME))
 
 typedef struct {
   EP_OBJECTIVE_OPTIONS(EP_OPT_FIELD, )
@@ -74,11 +82,13 @@ typedef enum {
   EP_ALPHA_GIVEN
 } ep_alpha_kind;
 
-#define EP_ALPHA_OPTIONS(X, S)                                                      \
-  X(S, NAME, weights, "uniform", 0, 1, ep_alpha_name,                               \
-    "of pairs in the contrastive covariance: gaussian:TAU, infonce:TAU[,EPSILON], " \
-    "triplet:MARGIN")                                                               \
-  X(S, TEXT, alpha, "", 0, 0, NULL, "contrastive covariance: N x N matrix for --weights given")
+#define EP_ALPHA_OPTIONS(X, S)                                                                  \
+  X(S, NAME, weights, "uniform", 0, 1, ep_alpha_name,                                           \
+    "of pairs in the contrastive covariance: gaussian:TAU, infonce:TAU[,EPSILON], "             \
+    "triplet:MARGIN",                                                                           \
+    EP_FOR(TRAINING, NO_SUMS, SAME))                                                            \
+  X(S, TEXT, alpha, "", 0, 0, NULL, "contrastive covariance: N x N matrix for --weights given", \
+    EP_FOR(TRAINING, NO_SUMS, SAME))
 
 typedef struct {
   ep_alpha_kind kind;

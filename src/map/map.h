@@ -54,6 +54,7 @@ typedef struct {
   /* Psi (n x count) = phi(X) where `scaled`, psi(X) else; of one precision. */
   ep_status (*rows)(const ep_mat *Psi, const ep_map *map, const ep_mat *X);
   bool scaled;     /* rows gives phi: psi is still to be made */
+  bool filters;    /* --filters says where its filters come from */
   bool kappa;      /* its kernel is kappa: a model's config says so */
   bool similarity; /* its outputs are W'psi, as the similarity of the loss sees them, or can be */
   double (*flops)(const ep_map *map);                      /* a point */

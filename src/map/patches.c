@@ -301,6 +301,7 @@ const ep_map_kind ep_map_patches = {
     .make = make,
     .rows = rows,
     .scaled = true,
+    .filters = true,
     .similarity = true,
     .flops = flops,
     .scratch = scratch,

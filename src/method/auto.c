@@ -8,21 +8,8 @@ static const char *option_name(int i) { return i == 0 ? ep_auto_name(0) : ep_met
 
 const ep_option ep_fit_auto_options[] = {EP_OPT_ROW(
     ep_fit_config, NAME, method, "auto", 0, 0, option_name,
-    "how the model is made; auto: a closed form, or gd where training or a network is spoken of")
-                                             EP_FIT_OTHER_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
-
-/* ---- what options speak of */
-
-/* training and nothing else */
-static const char *const training[] = {
-    "epochs",   "rate",        "batch",      "loss",         "temperature",    "history", "track",
-    "patience", "track_every", "tolerance",  "track_points", "checkpoint",     "every",   "weights",
-    "alpha",    "rows",        "integrator", "frozen",       "flow_tolerance", NULL};
-/* a network, which 0.1 trained unless a method was named */
-static const char *const network[] = {"width", "depth",      "activation",  "init",
-                                      "delta", "similarity", "input_scale", NULL};
-static const char *const closed[] = {"features", "filters", "landmarks", "ridge",
-                                     "power",    "path",    NULL};
+    "how the model is made; auto: a closed form, or gd where training or a network is spoken of",
+    EP_FOR(ANY, SUMS, SAME)) EP_FIT_OTHER_OPTIONS(EP_OPT_ROW, ep_fit_config){0}};
 
 static bool is_in(const char *const list[], const char *name) {
   for (int i = 0; list[i]; i++)
@@ -30,10 +17,18 @@ static bool is_in(const char *const list[], const char *name) {
   return false;
 }
 
-/* in the order of the list: what is given first may be said in any order */
-static const char *first_given(const char *const list[], const char *const given[]) {
-  for (int i = 0; list[i]; i++)
-    if (is_in(given, list[i])) return list[i];
+/* An option that speaks of this and of nothing else, the first of the tables: they may be given in any order. NULL: none */
+static const char *first_given(ep_opt_about about, const char *const given[]) {
+  for (int i = 0; ep_setup_table(i); i++)
+    for (const ep_option *o = ep_setup_table(i); o->name; o++)
+      if (o->about == about && is_in(given, o->name)) return o->name;
+  return NULL;
+}
+
+static const char *method_for(ep_chosen what) {
+  const ep_method_row *row;
+  for (int i = 0; (row = ep_method_at(i)); i++)
+    if (row->chosen == what) return row->name;
   return NULL;
 }
 
@@ -44,10 +39,14 @@ static bool draws_negatives(const ep_pair_config *p) {
          (plan.negatives > 0 || plan.all_others);
 }
 
+static bool has_recipe(const ep_setup *s) {
+  const ep_method_row *row = ep_method_find(s->fit.method);
+  return row && row->recipe;
+}
+
 /* What --features auto stands for besides features, where it is left open: docs/representations.md */
 static void fill_in(ep_setup *s, const char *const given[], bool ready) {
-  if (strcmp(s->feature.features, ep_auto_name(0)) != 0 || strcmp(s->fit.method, "whitened") != 0)
-    return;
+  if (strcmp(s->feature.features, ep_auto_name(0)) != 0 || !has_recipe(s)) return;
   if (!s->pair.pairs[0] && !ready) {
     if (!is_in(given, "views")) s->pair.views = 3;
     if (!is_in(given, "augment")) strcpy(s->pair.augment, ep_auto_name(0));
@@ -58,27 +57,35 @@ static void fill_in(ep_setup *s, const char *const given[], bool ready) {
   if (!is_in(given, "eigen_tolerance")) s->eigen.eigen_tolerance = 1e-3;
 }
 
+/* a network is what 0.1 trained unless a method was named */
 static void choose_method(ep_setup *s, char why[200], const char *const given[], bool ready,
                           bool negatives) {
   char flag[64];
-  const char *trains = first_given(training, given), *net = NULL;
-  if (!trains && !first_given(closed, given)) net = first_given(network, given);
+  const char *trains = first_given(EP_ABOUT_TRAINING, given), *net = NULL;
+  const char *const training = method_for(EP_CHOSEN_TO_TRAIN);
+  const char *const closed = method_for(EP_CHOSEN_FOR_POSITIVES);
+  if (!trains && !first_given(EP_ABOUT_CLOSED, given)) net = first_given(EP_ABOUT_NETWORK, given);
   if (trains || net) {
     ep_options_flag(flag, trains ? trains : net);
-    strcpy(s->fit.method, "gd");
-    snprintf(why, 200,
-             trains ? "gd, since --%s is given; without training: --method whitened"
-                    : "gd, since --%s is given: a network is trained unless a method is named; "
-                      "pca and whitened have one without training: --method pca",
-             flag);
+    strcpy(s->fit.method, training);
+    if (trains)
+      snprintf(why, 200, "%s, since --%s is given; without training: --method %s", training, flag,
+               closed);
+    else
+      snprintf(why, 200,
+               "%s, since --%s is given: a network is trained unless a method is named; "
+               "pca and whitened have one without training: --method pca",
+               training, flag);
   } else if (negatives || draws_negatives(&s->pair)) {
-    strcpy(s->fit.method, "infinite");
-    snprintf(why, 200,
-             "infinite: a closed form that uses the negatives; --method gd trains a network");
+    const char *const with_negatives = method_for(EP_CHOSEN_FOR_NEGATIVES);
+    strcpy(s->fit.method, with_negatives);
+    snprintf(why, 200, "%s: a closed form that uses the negatives; --method %s trains a network",
+             with_negatives, training);
   } else {
-    strcpy(s->fit.method, "whitened");
+    strcpy(s->fit.method, closed);
     if (!s->pair.views && !s->pair.pairs[0] && !ready) s->pair.views = 4;
-    snprintf(why, 200, "whitened: a closed form for positives; --method gd trains a network");
+    snprintf(why, 200, "%s: a closed form for positives; --method %s trains a network", closed,
+             training);
   }
 }
 
@@ -90,8 +97,8 @@ void ep_fit_choose(ep_setup *s, char why[200], const char *const given[], bool r
 }
 
 bool ep_fit_choose_features(ep_setup *s, const ep_points *points, const char *const given[]) {
-  const bool patches = strcmp(s->fit.method, "whitened") == 0 && points->shape.height >= 12 &&
-                       points->shape.width >= 12 && !is_in(given, "features");
+  const bool patches = has_recipe(s) && points->shape.height >= 12 && points->shape.width >= 12 &&
+                       !is_in(given, "features");
   if (patches) strcpy(s->feature.features, "patches");
   return patches;
 }

@@ -1,7 +1,7 @@
 /* Work in progress in an .npz: config (JSON), theta, history, and where the work is. */
-#include "method/training.h"
-
 #include "core/mem.h"
+#include "method/methods.h"
+#include "method/training.h"
 
 #include <eigenpair/json.h>
 #include <eigenpair/run.h>
@@ -125,14 +125,9 @@ static ep_status take_state(ep_training *t, ep_npz *file, const char *path) {
   return EP_OK;
 }
 
-/* Options that make another fit of it: all but where files go, how far, how fast. The weights of --init are in the
- * fingerprint, whatever their file is called. */
 static bool may_change(const char *name) {
-  static const char *const free_ones[] = {"epochs",  "tolerance", "patience",
-                                          "threads", "memory",    "init"};
-  for (size_t i = 0; i < sizeof free_ones / sizeof *free_ones; i++)
-    if (strcmp(name, free_ones[i]) == 0) return true;
-  return false;
+  const ep_option *row = ep_setup_option(name);
+  return row && row->resumed == EP_RESUMED_FREE;
 }
 
 static ep_status same_fit(ep_training *t, const json_t *then, const char *path) {

@@ -358,11 +358,11 @@ ep_status ep_closed_report(ep_fit_info *info, const double *lambda, ptrdiff_t co
   for (ptrdiff_t k = 0; k < count; k++) sum += lambda[k];
   info->loss = -sum;
   info->outcome = eigen->converged ? EP_CONVERGED : EP_DONE;
-  EP_TRY(ep_fit_number(info, "eigenvalues", ep_json_numbers(lambda, count)));
-  EP_TRY(ep_fit_number(info, "gap", isfinite(gap) ? json_real(gap) : json_null()));
+  EP_TRY(ep_fit_spectrum(info, lambda, count, gap));
   EP_TRY(ep_fit_number(info, "residual", json_real(eigen->residual)));
   EP_TRY(ep_fit_number(info, "products", json_integer(eigen->products)));
   EP_TRY(ep_fit_number(info, "restarts", json_integer(eigen->restarts)));
+  info->path = path;
   EP_TRY(ep_fit_number(info, "path", json_string(path)));
   const bool unique = !isfinite(gap) || gap > 10 * eigen->residual + 1e-9 * scale;
   EP_TRY(ep_fit_number(info, "unique", json_boolean(unique)));

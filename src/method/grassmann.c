@@ -156,8 +156,7 @@ static ep_status report(ep_training *t, const orthogonal *o, bool iterated) {
   ep_mat_free(&T);
   EP_TRY(ep_fit_number(t->info, "orthogonality", ep_json_number(worst)));
   if (!iterated) return EP_OK;
-  EP_TRY(ep_fit_number(t->info, "eigenvalues", ep_json_numbers(o->lambda, z)));
-  return ep_fit_number(t->info, "gap", ep_json_number(o->lambda[z - 1] - o->eigen.next));
+  return ep_fit_spectrum(t->info, o->lambda, z, o->lambda[z - 1] - o->eigen.next);
 }
 
 static ep_status descend(ep_training *t, bool iterated) {

@@ -1,4 +1,5 @@
 /* The table of methods, and the settings that all of them share. */
+#include "core/mem.h"
 #include "method/methods.h"
 #include "method/model.h"
 
@@ -48,21 +49,36 @@ bool ep_method_takes_views(const char *name) {
 
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
 
+static const struct {
+  const char *title;
+  const ep_option *table;
+  size_t offset;
+} parts[EP_SETUP_GROUPS] = {
+    {"Data", ep_data_options, offsetof(ep_setup, data)},
+    {"Pairs", ep_pair_options, offsetof(ep_setup, pair)},
+    {"Network", ep_net_options, offsetof(ep_setup, net)},
+    {"Infinite width", ep_variance_options, offsetof(ep_setup, analytic)},
+    {"Objective", ep_objective_options, offsetof(ep_setup, objective)},
+    {"Method", ep_fit_options, offsetof(ep_setup, fit)},
+    {"Features", ep_feature_options, offsetof(ep_setup, feature)},
+    {"Closed forms", ep_closed_options, offsetof(ep_setup, closed)},
+    {"Eigensolver", ep_eigen_options, offsetof(ep_setup, eigen)},
+    {"Run", ep_run_options, offsetof(ep_setup, run)},
+    {"Files", ep_fit_file_options, offsetof(ep_setup, files)},
+};
+
 void ep_setup_groups(ep_option_group groups[EP_SETUP_GROUPS + 1], ep_setup *s) {
-  const ep_option_group all[EP_SETUP_GROUPS + 1] = {
-      {"Data", ep_data_options, &s->data},
-      {"Pairs", ep_pair_options, &s->pair},
-      {"Network", ep_net_options, &s->net},
-      {"Infinite width", ep_variance_options, &s->analytic},
-      {"Objective", ep_objective_options, &s->objective},
-      {"Method", ep_fit_options, &s->fit},
-      {"Features", ep_feature_options, &s->feature},
-      {"Closed forms", ep_closed_options, &s->closed},
-      {"Eigensolver", ep_eigen_options, &s->eigen},
-      {"Run", ep_run_options, &s->run},
-      {"Files", ep_fit_file_options, &s->files},
-  };
-  memcpy(groups, all, sizeof all);
+  for (int i = 0; i < EP_SETUP_GROUPS; i++)
+    groups[i] = (ep_option_group){parts[i].title, parts[i].table, (char *)s + parts[i].offset};
+  groups[EP_SETUP_GROUPS] = (ep_option_group){0};
+}
+
+const ep_option *ep_setup_table(int i) { return i < EP_SETUP_GROUPS ? parts[i].table : NULL; }
+
+const ep_option *ep_setup_option(const char *name) {
+  const ep_option *row = NULL;
+  for (int i = 0; !row && i < EP_SETUP_GROUPS; i++) row = ep_options_find(parts[i].table, name);
+  return row;
 }
 
 void ep_setup_default(ep_setup *setup) {
@@ -86,6 +102,16 @@ ep_status ep_setup_to_json(json_t **out, const ep_setup *setup) {
   EP_CHECK(*out, EP_ERR_NOMEM, "no memory for the settings as JSON");
   const ep_status st = add_groups(*out, setup);
   if (st) json_decref(*out), *out = NULL;
+  return st;
+}
+
+ep_status ep_setup_defaults_json(json_t **out) {
+  ep_setup *plain = ep_alloc(1, sizeof *plain);
+  *out = NULL;
+  EP_CHECK(plain, EP_ERR_NOMEM, "no memory for the settings");
+  ep_setup_default(plain);
+  const ep_status st = ep_setup_to_json(out, plain);
+  ep_release(plain);
   return st;
 }
 
@@ -148,10 +174,10 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_points *points
            points->X.rows, points->X.cols);
   EP_CHECK(!model->lent.loss || (!methods[which].closed && !methods[which].own_loss), EP_ERR_ARG,
            "method %s has a loss of its own", methods[which].name);
-  EP_CHECK((setup->net.outputs != EP_AUTO && setup->closed.ridge != EP_AUTO) ||
-               methods[which].fit == ep_fit_whitened,
-           EP_ERR_ARG, "--outputs auto and --ridge auto go with method whitened, not with %s",
-           methods[which].name);
+  EP_CHECK(
+      (setup->net.outputs != EP_AUTO && setup->closed.ridge != EP_AUTO) || methods[which].recipe,
+      EP_ERR_ARG, "--outputs auto and --ridge auto go with method whitened, not with %s",
+      methods[which].name);
   EP_TRY(similarity(&model->psi, setup));
   EP_TRY(ep_setup_to_json(&model->config, setup));
   EP_TRY(keep_table(model, points->table));
@@ -190,6 +216,8 @@ const char *ep_outcome_name(ep_outcome outcome) {
 
 void ep_fit_info_free(ep_fit_info *info) {
   ep_history_free(&info->history);
+  ep_release(info->spectrum.value);
+  info->spectrum = (ep_eigenvalues){0};
   json_decref(info->numbers);
   json_decref(info->notes);
   json_decref(info->explain);
@@ -201,6 +229,16 @@ ep_status ep_fit_number(ep_fit_info *info, const char *name, json_t *value) {
   EP_CHECK(json_object_set_new(info->numbers, name, value) == 0, EP_ERR_NOMEM,
            "no memory for the numbers of a fit");
   return EP_OK;
+}
+
+ep_status ep_fit_spectrum(ep_fit_info *info, const double *lambda, ptrdiff_t count, double gap) {
+  double *value = ep_alloc(count, sizeof *value);
+  EP_CHECK(value, EP_ERR_NOMEM, "no memory for the numbers of a fit");
+  memcpy(value, lambda, (size_t)count * sizeof *value);
+  ep_release(info->spectrum.value);
+  info->spectrum = (ep_eigenvalues){count, value, isfinite(gap) ? gap : NAN};
+  EP_TRY(ep_fit_number(info, "eigenvalues", ep_json_numbers(lambda, count)));
+  return ep_fit_number(info, "gap", ep_json_number(gap));
 }
 
 static ep_status add_line(json_t **list, const char *format, va_list args) {

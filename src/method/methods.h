@@ -11,7 +11,7 @@ typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points 
 /* The table: ep_fit_NAME in NAME.c, and all that anyone asks of a method (ep_method_row). */
 #define EP_METHODS(X)                                                                             \
   X(gd, "gradient descent on the whole network", .batches = true, .streams = true, .plain = true, \
-    .theory = EP_THEORY_KERNEL, .track = "ntk")                                                   \
+    .theory = EP_THEORY_KERNEL, .track = "ntk", .chosen = EP_CHOSEN_TO_TRAIN)                     \
   X(alpha, "ascent of the contrastive covariance tr C_alpha[f] (--weights)", .batches = true,     \
     .views = true, .own_loss = true, .weights = true, .streams = true,                            \
     .options = "weights alpha rows")                                                              \
@@ -27,10 +27,11 @@ typedef ep_status ep_method(ep_model *model, ep_fit_info *info, const ep_points 
     .map = ep_pca_map, .stands_for = "grassmann", .rotated = true, .theory = EP_THEORY_PCA,       \
     .options = "features path")                                                                   \
   X(infinite, "the same at infinite width", .closed = true, .streams = true, .rotated = true,     \
-    .no_width = true, .options = "path")                                                          \
+    .no_width = true, .options = "path", .chosen = EP_CHOSEN_FOR_NEGATIVES)                       \
   X(whitened, "generalised eigenproblem of views: closed form of Barlow Twins, VICReg, spectral", \
     .views = true, .closed = true, .own_loss = true, .streams = true, .map = ep_whitened_map,     \
-    .rotated = true, .always = true, .options = "features kernel ridge power solver")             \
+    .rotated = true, .always = true, .options = "features kernel ridge power solver",             \
+    .chosen = EP_CHOSEN_FOR_POSITIVES, .recipe = true)                                            \
   X(linear, "linear model by its learning-dynamics equation, for the time rate x epochs",         \
     .own_loss = true, .no_network = true, .options = "flow_tolerance")
 
@@ -45,6 +46,14 @@ ep_method_map ep_pca_map, ep_whitened_map;
 
 /* What the theory says may take the place of training: its kernel, frozen, or PCA of C(0). */
 typedef enum { EP_NO_THEORY, EP_THEORY_KERNEL, EP_THEORY_PCA, EP_THEORIES } ep_theory;
+
+/* What --method auto takes it for. */
+typedef enum {
+  EP_NOT_CHOSEN,
+  EP_CHOSEN_TO_TRAIN,
+  EP_CHOSEN_FOR_NEGATIVES,
+  EP_CHOSEN_FOR_POSITIVES
+} ep_chosen;
 
 /* A row of the table. */
 typedef struct {
@@ -62,6 +71,8 @@ typedef struct {
   bool tangent;    /* descent by a tangent kernel */
   ep_method_map *
       map; /* it is a sum over anchors, B and C of these features (views) or C alone; NULL: it is none */
+  ep_chosen chosen;
+  bool recipe;  /* --outputs and --ridge auto; --features auto fills in the rest */
   bool streams; /* points need not all be in memory (descent: with --batch) */
   /* for compare: */
   const char *
@@ -78,3 +89,8 @@ const ep_method_row *ep_method_at(int i);              /* NULL past the last */
 const ep_method_row *ep_method_find(const char *name); /* NULL: none */
 /* The training of a theory, or the method that stands for it. */
 const ep_method_row *ep_method_of_theory(ep_theory theory, bool training);
+
+/* The tables of a setup, without one; NULL past the last. */
+const ep_option *ep_setup_table(int i);
+/* The row of that name in one of them; NULL: none. */
+const ep_option *ep_setup_option(const char *name);

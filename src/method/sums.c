@@ -153,24 +153,6 @@ ep_status ep_sums_setup(ep_setup *setup, const ep_sums *s) {
   return ep_setup_from_json(setup, s->model->config);
 }
 
-static bool one_of(const char *name, const char *const *names) {
-  for (; *names; names++)
-    if (strcmp(name, *names) == 0) return true;
-  return false;
-}
-
-/* Do sums depend on this option? Names of files do not count, what is in them does. */
-static bool decides(const ep_option *table, const char *name) {
-  static const char *const files[] = {"data",      "labels", "anchors", "positives",
-                                      "negatives", "init",   "outputs", NULL};
-  static const char *const others[] = {"similarity", "delta", "method",    "kernel",
-                                       "landmarks",  "seed",  "precision", NULL};
-  const bool whole = table == ep_data_options || table == ep_pair_options ||
-                     table == ep_net_options || table == ep_variance_options ||
-                     table == ep_feature_options;
-  return whole ? !one_of(name, files) : one_of(name, others);
-}
-
 static void value_text(char out[80], const json_t *value) {
   char *text = value ? ep_json_text(value, JSON_ENCODE_ANY | JSON_REAL_PRECISION(6)) : NULL;
   snprintf(out, 80, "%.79s", text ? text : "not there");
@@ -189,18 +171,13 @@ static ep_status same_option(const char *name, const json_t *a, const json_t *b,
                  flag, text[1], text[0], name_a);
 }
 
+/* in all that sums depend on */
 static ep_status same_setup(const json_t *a, const json_t *b, const char *name_a,
                             const char *name_b) {
-  ep_setup *setup = ep_alloc(1, sizeof *setup);
-  ep_option_group groups[EP_SETUP_GROUPS + 1];
-  ep_status st = EP_OK;
-  EP_CHECK(setup, EP_ERR_NOMEM, "no memory to compare settings");
-  ep_setup_groups(groups, setup);
-  for (const ep_option_group *g = groups; g->table; g++)
-    for (const ep_option *o = g->table; !st && o->name; o++)
-      if (decides(g->table, o->name)) st = same_option(o->name, a, b, name_a, name_b);
-  ep_release(setup);
-  return st;
+  for (int i = 0; ep_setup_table(i); i++)
+    for (const ep_option *o = ep_setup_table(i); o->name; o++)
+      if (o->decides == EP_DECIDES_SUMS) EP_TRY(same_option(o->name, a, b, name_a, name_b));
+  return EP_OK;
 }
 
 /* |A - B| within a few roundings of A; other machines round otherwise */

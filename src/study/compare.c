@@ -86,16 +86,11 @@ static ep_status load_labelled(ep_dataset *set, const comparison *c, const char 
   return EP_OK;
 }
 
-/* the data sets that come with a test part */
-static bool has_test_part(const char *name) {
-  return strcmp(name, "digits") == 0 || strcmp(name, "mnist") == 0 || strcmp(name, "fashion") == 0;
-}
-
 /* data to judge on that the fits do not see; empty: none */
 static void test_name(char name[1100], const comparison *c) {
+  const ep_dataset_entry *set = ep_dataset_find(c->base.data.data);
   snprintf(name, 1100, "%s", c->config->test);
-  if (!*name && has_test_part(c->base.data.data))
-    snprintf(name, 1100, "%s:test", c->base.data.data);
+  if (!*name && set && set->judged) snprintf(name, 1100, "%s:test", c->base.data.data);
 }
 
 static ep_status load_test(comparison *c) {
@@ -321,14 +316,12 @@ static ep_status settings(json_t **out, const comparison *c) {
 
 /* names of the settings that are not as they are by default */
 static ep_status changed(json_t *result, const json_t *config) {
-  static ep_setup plain;
-  static ep_compare_config options;
+  ep_compare_config options;
   json_t *its, *list = json_array(), *value;
   const char *name;
   EP_TRY(ep_json_put(result, "changed", list));
-  ep_setup_default(&plain);
   ep_options_default(ep_compare_options, &options);
-  EP_TRY(ep_setup_to_json(&its, &plain));
+  EP_TRY(ep_setup_defaults_json(&its));
   ep_status st = ep_options_to_json(its, ep_compare_options, &options);
   json_object_foreach((json_t *)config, name, value) {
     if (!st && !json_equal(value, json_object_get(its, name)))

@@ -51,8 +51,8 @@ void ep_compare_plan(ep_compare_progress *p, const ep_compare_config *config, lo
   for (int i = 0; i < n; i++)
     ep_progress_plan(p, label_of(&list[i]).text, list[i].free ? 0 : (double)width);
   if (!last) return;
-  ep_progress_plan(p, "raw inputs", 0);
-  ep_progress_plan(p, "PCA of inputs", 0);
+  for (int k = EP_NO_BASELINE + 1; k < EP_BASELINES; k++)
+    ep_progress_plan(p, ep_baseline_name(k), 0);
 }
 
 /* ---- one fit */
@@ -70,6 +70,7 @@ typedef struct {
   ep_setup *setup;                /* scratch: the settings of one fit */
   json_t *out, *free;             /* the result; that of methods without a width */
   json_t *methods, *free_methods; /* of them */
+  json_t *bounds;                 /* of the theory; NULL: not yet */
   fit fit[MOST_FITS];
   ep_fitted baseline[2];
   int count;
@@ -238,10 +239,11 @@ static ep_status run_step(stage *s, const step *one) {
 
 /* ---- what lies between them */
 
-/* a fit that ended well; NULL: there is none */
-static fit *find(stage *s, const char *name) {
-  for (int i = 0; name && i < s->count; i++)
-    if (strcmp(s->fit[i].result.name, name) == 0 && !diverged(&s->fit[i])) return &s->fit[i];
+/* the fit of a method that ended well; NULL: there is none */
+static fit *find(stage *s, const ep_method_row *method) {
+  for (int i = 0; method && i < s->count; i++)
+    if (s->fit[i].result.method == method && !s->fit[i].analytic && !diverged(&s->fit[i]))
+      return &s->fit[i];
   return NULL;
 }
 
@@ -259,7 +261,8 @@ static fit *of_theory(stage *s, ep_theory theory, bool training, bool analytic) 
 /* what a fit is held against: what it stands for, else the first training of the table that was run */
 static fit *training_of(stage *s, const fit *f) {
   const ep_method_row *m = f->result.method;
-  if (m->stands_for && find(s, m->stands_for)) return find(s, m->stands_for);
+  fit *own = find(s, ep_method_find(m->stands_for));
+  if (own) return own;
   for (int i = 0; i < s->count; i++)
     if (!s->fit[i].result.method->closed && !s->fit[i].result.method->stands_for &&
         !diverged(&s->fit[i]))
@@ -323,7 +326,7 @@ static ep_status embed_points(ep_mat *F, const stage *s, const ep_model *m) {
 static ep_status check_bounds(stage *s, const fit *f) {
   ep_net start;
   ep_bound_result rows[EP_BOUNDS];
-  json_t *list = NULL, *all = json_object_get(s->out, "bounds"), *one;
+  json_t *list = NULL, *one;
   size_t i;
   const bool grassmann = f->result.method->rotated;
   set(s, f->result.method);
@@ -335,14 +338,14 @@ static ep_status check_bounds(stage *s, const fit *f) {
   if (!st) st = ep_bounds_to_json(&list, rows);
   ep_net_free(&start);
   EP_TRY(st);
-  if (!all) st = ep_json_put(s->out, "bounds", all = json_array());
+  if (!s->bounds) st = ep_json_put(s->out, "bounds", s->bounds = json_array());
   json_array_foreach(list, i, one) {
     const ep_bound_quantity what =
         rows[i].bound->what; /* of the orthogonal model: C, and its PCA */
     const bool orthogonal = what == EP_BOUND_COVARIANCE || what == EP_BOUND_REPRESENTATION;
     if (st || orthogonal != grassmann) continue;
     st = ep_json_put(one, "method", json_string(s->setup->fit.method));
-    if (!st) st = ep_json_append(all, json_incref(one));
+    if (!st) st = ep_json_append(s->bounds, json_incref(one));
   }
   json_decref(list);
   return st;
@@ -436,16 +439,12 @@ static ep_status rotated_difference(stage *s, ep_model *first, ep_model *last) {
   return st;
 }
 
-static ep_status spectrum(json_t *out, const ep_fit_info *info) {
-  const json_t *lambda = json_object_get(info->numbers, "eigenvalues");
-  const json_t *gap = json_object_get(info->numbers, "gap");
-  const size_t n = json_array_size(lambda);
-  json_t *all;
-  EP_TRY(ep_json_copy(&all, lambda));
+static ep_status spectrum(json_t *out, const ep_eigenvalues *s) {
+  json_t *all = ep_json_numbers(s->value, s->count);
   EP_TRY(ep_json_put(out, "spectrum", all));
-  if (n == 0 || !json_is_real(gap)) return EP_OK;
-  return ep_json_append(all, json_real(json_real_value(json_array_get(lambda, n - 1)) -
-                                       json_real_value(gap))); /* the first not asked for */
+  if (s->count == 0 || !isfinite(s->gap)) return EP_OK;
+  return ep_json_append(all,
+                        json_real(s->value[s->count - 1] - s->gap)); /* the first not asked for */
 }
 
 /* PCA of C at the weights that grassmann ended with, beside that of C(0) and the trained W */
@@ -471,10 +470,10 @@ static ep_status pca_part(stage *s) {
   fit *first = of_theory(s, EP_THEORY_PCA, false, false);
   const fit *trained = of_theory(s, EP_THEORY_PCA, true, false);
   double size = 1;
-  if (first) EP_TRY(spectrum(s->out, &first->info));
+  if (first) EP_TRY(spectrum(s->out, &first->info.spectrum));
   for (int i = 0; i < s->count; i++)
     if (s->fit[i].result.method->no_width && !diverged(&s->fit[i]))
-      EP_TRY(spectrum(s->free, &s->fit[i].info));
+      EP_TRY(spectrum(s->free, &s->fit[i].info.spectrum));
   if (!trained) return EP_OK;
   const ep_history *h = &trained->info.history;
   if (first) EP_TRY(ep_covariance_size(&size, first->model, s->job->points));

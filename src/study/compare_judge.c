@@ -246,14 +246,14 @@ static ep_status embed_components(const ep_mat *E, const ep_mat *X, const void *
   return st;
 }
 
-static ep_status add_baseline(ep_fitted *f, json_t *methods, const char *name,
+static ep_status add_baseline(ep_fitted *f, json_t *methods, ep_baseline which,
                               const ep_outputs *map, double seconds, const ep_job *job) {
   const double nan = NAN;
-  f->name = name;
+  f->name = ep_baseline_name(which);
   f->entry = json_object();
   f->trial = (ep_trial){true, false, nan, nan, nan, nan, nan, nan, seconds, 0, nan, nan, nan};
   f->trial.memory = (double)ep_memory_peak();
-  EP_TRY(ep_json_put(methods, name, f->entry));
+  EP_TRY(ep_json_put(methods, f->name, f->entry));
   EP_TRY(ep_judge(f, map, job));
   return ep_trial_write(f->entry, &f->trial);
 }
@@ -266,16 +266,16 @@ ep_status ep_judge_baselines(ep_fitted fitted[2], json_t *methods, const ep_job 
   components c = {0};
   ep_memory_peak_reset();
   const ep_outputs raw = {X->cols, embed_raw, NULL};
-  ep_progress_begin(job->progress, "raw inputs", 0, job->seed);
-  ep_status st = add_baseline(&fitted[0], methods, "raw inputs", &raw, 0, job);
+  ep_progress_begin(job->progress, ep_baseline_name(EP_BASELINE_RAW), 0, job->seed);
+  ep_status st = add_baseline(&fitted[0], methods, EP_BASELINE_RAW, &raw, 0, job);
   ep_progress_end(job->progress);
-  ep_progress_begin(job->progress, "PCA of inputs", 0, job->seed);
+  ep_progress_begin(job->progress, ep_baseline_name(EP_BASELINE_PCA), 0, job->seed);
   ep_memory_peak_reset();
   const double clock = omp_get_wtime();
   if (!st) st = principal(&work, &c, X, z);
   const ep_outputs map = {z, embed_components, &c};
   if (!st)
-    st = add_baseline(&fitted[1], methods, "PCA of inputs", &map, omp_get_wtime() - clock, job);
+    st = add_baseline(&fitted[1], methods, EP_BASELINE_PCA, &map, omp_get_wtime() - clock, job);
   ep_progress_end(job->progress);
   ep_work_free(&work);
   return st;

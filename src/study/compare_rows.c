@@ -105,8 +105,8 @@ double ep_row_loss_gap(const ep_comparison *m, const ep_row *row) {
   const size_t loss = offsetof(ep_trial, loss);
   if (!row->method || !row->method->stands_for) return NAN;
   for (int i = 0; i < m->rows; i++)
-    if (m->row[i].width == row->width && m->row[i].method &&
-        strcmp(m->row[i].name, row->method->stands_for) == 0)
+    if (m->row[i].width == row->width && !m->row[i].analytic &&
+        m->row[i].method == ep_method_find(row->method->stands_for))
       return ep_spread_of(row, loss).mean - ep_spread_of(&m->row[i], loss).mean;
   return NAN;
 }
@@ -131,8 +131,11 @@ static ep_status row_of(ep_row **out, ep_comparison *m, ep_work *work, const cha
     }
   ep_row *r = *out = &m->row[m->rows++];
   const char *method = json_string_value(json_object_get(entry, "method"));
+  ep_baseline baseline = method ? EP_NO_BASELINE : EP_BASELINES - 1;
+  while (baseline > EP_NO_BASELINE && strcmp(ep_baseline_name(baseline), name) != 0) baseline--;
   *r = (ep_row){.name = name,
                 .method = method ? ep_method_find(method) : NULL,
+                .baseline = baseline,
                 .analytic = json_is_true(json_object_get(entry, "analytic")),
                 .width = width,
                 .seeds = m->seeds};

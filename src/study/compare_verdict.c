@@ -41,15 +41,16 @@ static const ep_row *chosen(const ep_comparison *m, ep_among of) {
   return i >= 0 ? &m->row[i] : NULL;
 }
 
-static void choose(ep_verdict *v, const ep_comparison *m, const ep_compare_config *config,
-                   const ep_setup *base) {
+static ep_status choose(ep_verdict *v, const ep_comparison *m, const ep_compare_config *config,
+                        const ep_setup *base) {
   const ep_row *baseline = chosen(m, EP_OF_BASELINES), *rival = chosen(m, EP_OF_CLOSED);
   v->fit = chosen(m, EP_OF_METHODS);
   v->use = v->fit && baseline ? baseline : v->fit;
-  ep_say_use(v, m, rival, config, base);
+  EP_TRY(ep_say_use(v, m, rival, config, base));
   const ep_row *asked = v->fit && ep_row_trains(v->fit) ? rival : v->fit;
   if (asked) ask(&v->about, m, asked, config);
   else ask_nothing(&v->about);
+  return EP_OK;
 }
 
 static bool is_there(const ep_verdict *v, const char *name) {
@@ -135,7 +136,7 @@ const char *ep_theory_asks(ep_theory which, int k) {
 ep_status ep_verdict_reach(ep_verdict *v, ep_work *work, const ep_comparison *m,
                            const ep_compare_config *config, const ep_setup *base) {
   *v = (ep_verdict){0};
-  choose(v, m, config, base);
+  EP_TRY(choose(v, m, config, base));
   EP_TRY(ask_all(v, work, m, config));
   for (int k = EP_NO_THEORY + 1; k < EP_THEORIES; k++) theory(&v->theory[k], k, m, config);
   if (isfinite(m->angle_last)) ep_say_angles(v->trained, m);

@@ -1,6 +1,8 @@
 /* The verdict in words: numbers first, and where there is no answer what to run to get one. */
 #include "study/compare_words.h"
 
+#include "core/mem.h"
+
 #include <math.h>
 #include <stdarg.h>
 #include <string.h>
@@ -71,45 +73,48 @@ static void add_option(char *text, size_t room, const char *name, const json_t *
 }
 
 /* --flags of everything in the setup that is not as it is by default */
-static void add_changed(char *text, size_t room, const ep_setup *setup) {
-  static ep_setup plain;
-  json_t *mine, *its = NULL, *value;
+static ep_status add_changed(char *text, size_t room, const ep_setup *setup) {
+  json_t *mine, *its, *value;
   const char *name;
-  ep_setup_default(&plain);
-  if (ep_setup_to_json(&mine, setup) || ep_setup_to_json(&its, &plain)) return;
+  EP_TRY(ep_setup_to_json(&mine, setup));
+  const ep_status st = ep_setup_defaults_json(&its);
   json_object_foreach(mine, name, value) {
-    if (strcmp(name, "method") != 0 && !json_equal(value, json_object_get(its, name)))
+    if (!st && strcmp(name, "method") != 0 && !json_equal(value, json_object_get(its, name)))
       add_option(text, room, name, value);
   }
   json_decref(mine);
   json_decref(its);
+  return st;
 }
 
 /* the fit of a row, as a user would ask for it */
-static void command_of(char command[1800], const ep_row *row, const ep_compare_config *config,
-                       const ep_setup *base) {
-  static ep_setup s;
-  s = *base;
-  s.run.threads = 0;
-  s.run.memory = 0;
-  if (row->width > 0) s.net.width = row->width;
+static ep_status command_of(char command[1800], const ep_row *row, const ep_compare_config *config,
+                            const ep_setup *base) {
+  ep_setup *s = ep_alloc(1, sizeof *s);
+  EP_CHECK(s, EP_ERR_NOMEM, "no memory for a command");
+  *s = *base;
+  s->run.threads = 0;
+  s->run.memory = 0;
+  if (row->width > 0) s->net.width = row->width;
   if (!row->method->closed) {
-    s.fit.rate = config->rate;
-    s.fit.epochs = row->method->few_steps ? config->iterations : config->epochs;
+    s->fit.rate = config->rate;
+    s->fit.epochs = row->method->few_steps ? config->iterations : config->epochs;
   }
-  if (row->analytic) s.fit.kernel = EP_KERNEL_ANALYTIC;
-  if (row->width == 0 && !row->method->no_width && ep_features_are_network(&s.feature) &&
+  if (row->analytic) s->fit.kernel = EP_KERNEL_ANALYTIC;
+  if (row->width == 0 && !row->method->no_width && ep_features_are_network(&s->feature) &&
       row->features)
-    snprintf(s.feature.features, sizeof s.feature.features, "%.63s", row->features);
+    snprintf(s->feature.features, sizeof s->feature.features, "%.63s", row->features);
   snprintf(command, 1800, "eigenpair fit --method %s", row->method->name);
-  add_changed(command, 1800, &s);
+  const ep_status st = add_changed(command, 1800, s);
+  ep_release(s);
+  return st;
 }
 
 /* ---- what to use */
 
-static const ep_row *named(const ep_comparison *m, const char *name) {
+static const ep_row *raw_inputs(const ep_comparison *m) {
   for (int i = 0; i < m->rows; i++)
-    if (strcmp(m->row[i].name, name) == 0) return &m->row[i];
+    if (m->row[i].baseline == EP_BASELINE_RAW) return &m->row[i];
   return NULL;
 }
 
@@ -159,7 +164,7 @@ static void say_method(char *text, size_t room, const ep_comparison *m, const ep
   const ep_row *instead = trains ? rival : NULL;
   say(text, room, "Use %s: ", row->name);
   say_score(text, room, m, row);
-  say_others(text, room, m, trains ? NULL : training, instead, named(m, "raw inputs"));
+  say_others(text, room, m, trains ? NULL : training, instead, raw_inputs(m));
   cost(mine, row);
   say(text, room, ", %s", mine);
   if (!trains && training) cost(its, training), say(text, room, " instead of %s", its);
@@ -172,8 +177,7 @@ static void say_method(char *text, size_t room, const ep_comparison *m, const ep
 static void say_baseline(char *text, size_t room, const ep_comparison *m, const ep_row *baseline,
                          const ep_row *method) {
   char its[80];
-  const ep_row *raw = named(m, "raw inputs"),
-               *training = ep_row_training(method, m->row, m->rows, m->by);
+  const ep_row *raw = raw_inputs(m), *training = ep_row_training(method, m->row, m->rows, m->by);
   const double ahead = ep_spread_score(baseline, m->by).mean - ep_spread_score(method, m->by).mean;
   say(text, room, "Use %s: ", baseline->name);
   say_score(text, room, m, baseline);
@@ -186,18 +190,19 @@ static void say_baseline(char *text, size_t room, const ep_comparison *m, const 
   say(text, room, ", %s.", its);
 }
 
-void ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
-                const ep_compare_config *config, const ep_setup *base) {
+ep_status ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
+                     const ep_compare_config *config, const ep_setup *base) {
   const size_t room = sizeof v->sentence;
   if (!v->fit) {
     say(v->sentence, room,
         "No answer: no method has a score. Lower --rate if training diverged, or name a closed "
         "form in --methods.");
-    return;
+    return EP_OK;
   }
-  command_of(v->command, v->fit, config, base);
+  EP_TRY(command_of(v->command, v->fit, config, base));
   if (v->use != v->fit) say_baseline(v->sentence, room, m, v->use, v->fit);
   else say_method(v->sentence, room, m, v->fit, rival);
+  return EP_OK;
 }
 
 /* ---- no answer, and what to run */
@@ -260,7 +265,7 @@ void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const e
 void ep_say_good(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
                  const ep_comparison *m, const ep_compare_config *config) {
   char mine[80], its[80];
-  const ep_row *raw = named(m, "raw inputs");
+  const ep_row *raw = raw_inputs(m);
   name_row(mine, row);
   snprintf(text, 600, "%s", opening(f->answer));
   if (isfinite(f->number)) {

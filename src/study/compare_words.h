@@ -6,8 +6,8 @@ const char *ep_score_name(ep_score by); /* accuracy, recall of positives */
 
 /* The first line: what to use, how good it is, what it costs; and the command that fits the method. `rival`: the best that is no
  * training; NULL: none. */
-void ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
-                const ep_compare_config *config, const ep_setup *base);
+ep_status ep_say_use(ep_verdict *v, const ep_comparison *m, const ep_row *rival,
+                     const ep_compare_config *config, const ep_setup *base);
 /* The three questions. */
 void ep_say_same(char text[600], const ep_finding *f, const ep_row *row, const ep_row *training,
                  const ep_comparison *m, const ep_compare_config *config);

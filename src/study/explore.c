@@ -1,5 +1,6 @@
 #include "study/explore.h"
 
+#include "core/mem.h"
 #include "probe/probes.h"
 #include "report/pack.h"
 #include "spectral/graph.h"
@@ -28,7 +29,8 @@ typedef struct {
   int *cluster; /* (n) */
   ptrdiff_t clusters;
   ep_pack pack;
-  json_t *page, *result;
+  json_t *page, *maps;
+  ep_explored *out;
 } explore;
 
 static ep_status set(json_t *object, const char *name, json_t *value) {
@@ -153,7 +155,8 @@ static ep_status add_measures(explore *x, json_t *columns) {
     EP_TRY(add_numbers(
         x, columns, "neighbours kept", v,
         "share of the nearest in the data that are among the nearest in the embedding"));
-    EP_TRY(set(x->result, "neighbours_kept", json_real(sum / (double)x->n)));
+    x->out->kept = sum / (double)x->n;
+    EP_TRY(set(x->out->json, "neighbours_kept", json_real(x->out->kept)));
   }
   for (ptrdiff_t i = 0; i < x->n; i++) v[i] = (float)x->distance[i * x->graph_k + x->k - 1];
   EP_TRY(
@@ -198,7 +201,6 @@ static ep_status add_columns(explore *x) {
 static ep_status add_map(explore *x, const char *name, const char *note, const ep_mat *Y) {
   double middle[2], half = 0;
   uint16_t *places;
-  json_t *maps = json_object_get(x->page, "maps");
   EP_TRY(ep_work_get(x->work, &places, 2 * x->n, sizeof *places));
   for (int c = 0; c < 2; c++) {
     double low = INFINITY, high = -INFINITY;
@@ -214,7 +216,7 @@ static ep_status add_map(explore *x, const char *name, const char *note, const e
     places[i] = (uint16_t)lrint(32768 + (half > 0 ? 32767 * y / half : 0));
   }
   EP_TRY(ep_pack_add(&x->pack, name, EP_PACK_U16, places, 2 * x->n));
-  return append(maps, json_pack("{s:s,s:s}", "name", name, "note", note));
+  return append(x->maps, json_pack("{s:s,s:s}", "name", name, "note", note));
 }
 
 /* C = 1/n sum_i (x_i - mean)(x_i - mean)'; variances are its eigenvalues, Y = (x_i - mean)'v of the first two */
@@ -252,7 +254,7 @@ static ep_status add_maps(explore *x) {
   double lambda[2];
   const uint64_t seed = (uint64_t)x->run->seed;
   EP_TRY(ep_work_mat(x->work, &Y, EP_DOUBLE, x->n, 2));
-  EP_TRY(set(x->page, "maps", json_array()));
+  EP_TRY(set(x->page, "maps", x->maps = json_array()));
   EP_TRY(principal(x, &Y));
   EP_TRY(add_map(x, "PCA", "the two directions in which the points vary most", &Y));
   EP_TRY(ep_graph_new(&graph, x->work, x->near, x->n, x->graph_k));
@@ -357,7 +359,8 @@ static ep_status add_doubts(explore *x) {
     count += 2 * all[count].other > x->k;
   }
   qsort(all, (size_t)count, sizeof *all, worst_first);
-  EP_TRY(set(x->result, "doubtful_labels", json_integer(count)));
+  x->out->doubtful = count;
+  EP_TRY(set(x->out->json, "doubtful_labels", json_integer(count)));
   for (ptrdiff_t d = 0; d < count && d < MOST_DOUBTS; d++) {
     json_t *entry =
         json_pack("{s:I,s:I,s:I,s:o}", "row", (json_int_t)all[d].row, "own", (json_int_t)all[d].own,
@@ -372,15 +375,15 @@ static ep_status add_doubts(explore *x) {
 /* ---- scores and probes */
 
 static ep_status add_scores(explore *x) {
-  static ep_metrics_config config;
-  ep_metrics m;
+  ep_metrics_config config;
   ep_options_default(ep_metrics_options, &config);
-  EP_TRY(ep_metrics_of(NULL, &m, &x->in->E, NULL, &config, x->run));
+  EP_TRY(ep_metrics_of(NULL, &x->out->scores, &x->in->E, NULL, &config, x->run));
+  const ep_metrics m = x->out->scores;
   json_t *scores =
       json_pack("{s:f,s:f,s:o,s:I,s:b,s:s}", "rankme", m.rankme, "effective_rank", m.effective_rank,
                 "uniformity", ep_json_number(m.uniformity), "dead_dimensions", (json_int_t)m.dead,
                 "collapsed", m.collapsed, "collapse", m.collapse);
-  return set(x->result, "scores", scores);
+  return set(x->out->json, "scores", scores);
 }
 
 /* Points for the probes: all, or a draw, in the embedding and in the data. */
@@ -412,15 +415,19 @@ static ep_status draw(drawn *out, explore *x) {
   return EP_OK;
 }
 
-static ep_status add_probe(explore *x, json_t *list, const char *name, const drawn *d) {
-  static ep_probe_config config;
+static ep_status add_probe(explore *x, json_t *list, ep_explored_probe *out, const char *name,
+                           const drawn *d) {
+  ep_probe_config config;
   ep_probe_result r;
+  snprintf(out->name, sizeof out->name, "%s", name);
+  out->raw = NAN;
   json_t *entry = json_pack("{s:s}", "probe", name);
   EP_TRY(append(list, entry));
   ep_options_default(ep_probe_options, &config);
   for (int s = 0; s < 2 && d->space[s].data; s++) {
     const ep_labelled points = {&d->space[s], d->labels, NULL};
     EP_TRY(ep_probe_run(NULL, &r, name, &points, NULL, &config, x->run));
+    *(s ? &out->raw : &out->accuracy) = r.accuracy;
     ep_status st = set(entry, s ? "raw" : "accuracy", json_real(r.accuracy));
     if (!st && s == 0) st = set(entry, "train_points", json_integer(r.train));
     if (!st && s == 0) st = set(entry, "test_points", json_integer(r.test));
@@ -433,12 +440,17 @@ static ep_status add_probe(explore *x, json_t *list, const char *name, const dra
 static ep_status add_probes(explore *x) {
   char names[sizeof x->config->probe], *rest = names;
   json_t *list = json_array();
-  EP_TRY(set(x->result, "probes", list));
+  EP_TRY(set(x->out->json, "probes", list));
   strcpy(names, x->config->probe);
   if (x->classes < 2 || strcmp(names, "none") == 0 || !*names) return EP_OK;
   drawn d;
   EP_TRY(draw(&d, x));
-  for (char *name; (name = strsep(&rest, ","));) EP_TRY(add_probe(x, list, name, &d));
+  int count = 1;
+  for (const char *c = names; *c; c++) count += *c == ',';
+  x->out->probe = ep_alloc(count, sizeof *x->out->probe);
+  EP_CHECK(x->out->probe, EP_ERR_NOMEM, "no memory for probes");
+  for (char *name; (name = strsep(&rest, ","));)
+    EP_TRY(add_probe(x, list, &x->out->probe[x->out->probes++], name, &d));
   return EP_OK;
 }
 
@@ -470,29 +482,36 @@ static ep_status look(explore *x) {
   EP_TRY(set(x->page, "numbers", numbers));
   if (x->in->pictures) EP_TRY(set(x->page, "pictures", json_incref(x->in->pictures)));
   if (x->in->text) EP_TRY(set(x->page, "text", json_incref(x->in->text)));
-  return set(x->page, "result", json_incref(x->result));
+  return set(x->page, "result", json_incref(x->out->json));
 }
 
-ep_status ep_explore(json_t **page, json_t **result, const ep_explore_input *in,
+void ep_explored_free(ep_explored *e) {
+  json_decref(e->json);
+  ep_release(e->probe);
+  *e = (ep_explored){0};
+}
+
+ep_status ep_explore(json_t **page, ep_explored *out, const ep_explore_input *in,
                      const ep_explore_config *config, const ep_run_config *run) {
   const ptrdiff_t n = in->E.rows;
   ep_work work = {0};
-  explore x = {.in = in, .config = config, .run = run, .work = &work, .n = n};
-  *page = *result = NULL;
+  explore x = {.in = in, .config = config, .run = run, .work = &work, .n = n, .out = out};
+  *page = NULL;
+  *out = (ep_explored){.kept = NAN, .doubtful = -1};
   EP_CHECK(n >= FEWEST, EP_ERR_SHAPE, "%s: %td points; a map needs %d", in->name, n, FEWEST);
   EP_CHECK(n <= EP_EXPLORE_POINTS, EP_ERR_SHAPE,
            "%s: %td points; a page holds %d (embed fewer, with --samples)", in->name, n,
            EP_EXPLORE_POINTS);
   EP_CHECK(!in->X.data || in->X.rows == n, EP_ERR_SHAPE, "%s: %td points, but the data have %td",
            in->name, n, in->X.rows);
-  x.result =
+  out->json =
       json_pack("{s:s,s:I,s:I,s:s}", "embedding", in->name, "points", (json_int_t)n, "dimensions",
                 (json_int_t)in->E.cols, "metric", ep_metric_name(config->metric));
   x.page = json_object();
-  const ep_status st = x.page && x.result ? look(&x) : EP_FAIL(EP_ERR_NOMEM, "no memory");
+  const ep_status st = x.page && out->json ? look(&x) : EP_FAIL(EP_ERR_NOMEM, "no memory");
   ep_pack_free(&x.pack);
   ep_work_free(&work);
-  if (!st) *page = x.page, *result = x.result;
-  else json_decref(x.page), json_decref(x.result);
+  if (!st) *page = x.page;
+  else json_decref(x.page), ep_explored_free(out);
   return st;
 }

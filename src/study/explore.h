@@ -37,9 +37,23 @@ typedef struct {
   json_t *names;
 } ep_explore_input;
 
-/* *page: what the page shows; *result: its numbers without the points. Both are the caller's. */
-ep_status ep_explore(json_t **page, json_t **result, const ep_explore_input *input,
+typedef struct {
+  char name[32];
+  double accuracy, raw; /* of the embedding; of the data, NAN: there are none */
+} ep_explored_probe;
+/* What was found, without the points. */
+typedef struct {
+  ep_metrics scores;
+  double kept;              /* share of the neighbours in the data; NAN: there are none */
+  ptrdiff_t doubtful;       /* labels that most neighbours contradict; -1: there are none */
+  ep_explored_probe *probe; /* (probes), owned */
+  int probes;
+  json_t *json; /* all of it, for files; owned */
+} ep_explored;
+/* *page: what the page shows, the caller's. */
+ep_status ep_explore(json_t **page, ep_explored *out, const ep_explore_input *input,
                      const ep_explore_config *config, const ep_run_config *run);
+void ep_explored_free(ep_explored *e);
 /* Has this build the page? */
 ep_status ep_explore_check(void);
 ep_status ep_explore_write(const char *path, const json_t *page);

@@ -93,17 +93,12 @@ static ep_status at_width(fig5 *f, ep_work *work, int w, int i, const plan *s, d
   return embedded(claim_at(&f->by_equation, w, i), f, &q, run);
 }
 
-/* means over the seeds as NAME, with the ends of their 95 % intervals as NAME_low and NAME_high */
+/* means over the seeds, with their 95 % intervals */
 static ep_status means(double *mean, ep_claim_result *r, const char *name, const claim_curve *c) {
   double low[WIDTHS], high[WIDTHS];
-  char other[64];
   for (ptrdiff_t w = 0; w < c->count; w++)
     ep_mean_interval(&mean[w], &low[w], &high[w], claim_at(c, w, 0), c->runs);
-  EP_TRY(ep_claim_measure_all(r, name, mean, c->count));
-  snprintf(other, sizeof other, "%s_low", name);
-  EP_TRY(ep_claim_measure_all(r, other, low, c->count));
-  snprintf(other, sizeof other, "%s_high", name);
-  return ep_claim_measure_all(r, other, high, c->count);
+  return ep_claim_measure_all_within(r, name, mean, low, high, c->count);
 }
 
 static ep_status judge(ep_claim_result *r, const fig5 *f) {

@@ -2,6 +2,7 @@
 
 #include "core/mem.h"
 
+#include <eigenpair/activation.h>
 #include <eigenpair/augment.h>
 #include <math.h>
 #include <stdlib.h>
@@ -145,7 +146,9 @@ ep_descent_config linear_descent(ep_constraint constraint, const char *activatio
 
 ep_status linear_descent_new(ep_descent **d, const ep_descent_config *config,
                              const linear_problem *p, uint64_t seed) {
-  const bool linear = strcmp(config->activation, "linear") == 0;
+  ep_activation phi;
+  EP_TRY(ep_activation_parse(&phi, config->activation));
+  const bool linear = ep_activation_is_linear(&phi);
   return ep_descent_new(d, config, linear ? &p->C : NULL, linear ? NULL : &p->points, seed);
 }
 

@@ -240,9 +240,7 @@ ep_status optima_basins(ep_claim_result *r, ep_claim_size size, const ep_run_con
     EP_TRY(shares(share[k], low[k], high[k], &elsewhere[k], q[k], starts, run));
   EP_TRY(ep_claim_measure_all(r, "share_equal_q", share[0], BASINS));
   EP_TRY(ep_claim_measure_all(r, "q", q[1], BASINS));
-  EP_TRY(ep_claim_measure_all(r, "share", share[1], BASINS));
-  EP_TRY(ep_claim_measure_all(r, "share_low", low[1], BASINS));
-  EP_TRY(ep_claim_measure_all(r, "share_high", high[1], BASINS));
+  EP_TRY(ep_claim_measure_all_within(r, "share", share[1], low[1], high[1], BASINS));
   EP_TRY(ep_claim_measure_all(r, "elsewhere_equal_unequal_q", elsewhere, 2));
   EP_TRY(claim_figure(&figure, r, "basins", EP_FIGURE_LINE, "Shares of random starts",
                       "Share of the starts that end next to each u_m of a summation model with "

@@ -108,8 +108,10 @@ ep_claim_outcome ep_checked_outcome(const ep_checked *c) {
 
 static ep_status put_checked(json_t *job, const ep_checked *c) {
   const ep_claim_result *r = &c->result;
+  json_t *measured;
   EP_TRY(ep_json_put(job, "pass", json_boolean(r->pass)));
-  EP_TRY(ep_json_put(job, "measured", json_incref(r->measured)));
+  EP_TRY(ep_claim_measured_to_json(&measured, r));
+  EP_TRY(ep_json_put(job, "measured", measured));
   EP_TRY(ep_json_put(job, "figures", json_incref(r->figures)));
   EP_TRY(ep_json_put(job, "notes", json_incref(r->notes)));
   EP_TRY(ep_json_put(job, "found", json_incref(r->found)));
@@ -156,12 +158,10 @@ static void hash_file(uint64_t *hash, const char *folder, const char *name) {
 /* What a data set holds, to the bit; one that is not there counts as nothing. */
 static void hash_set(uint64_t *hash, const char *name) {
   char folder[1024];
-  const ep_dataset_entry *set;
-  for (int i = 0; (set = ep_dataset_list(i)); i++) {
-    if (strcmp(set->name, name) != 0 || !ep_dataset_folder(folder, name)) continue;
-    for (int k = 0; k < EP_DATASET_FILES && set->file[k].name; k++)
-      hash_file(hash, folder, set->file[k].name);
-  }
+  const ep_dataset_entry *set = ep_dataset_find(name);
+  if (!set || !ep_dataset_folder(folder, name)) return;
+  for (int k = 0; k < EP_DATASET_FILES && set->file[k].name; k++)
+    hash_file(hash, folder, set->file[k].name);
 }
 
 /* those that any claim may read past the quick size; a row names others, which are larger */
@@ -202,13 +202,13 @@ static bool take(json_t **to, const json_t *job, const char *name, json_type typ
 /* a finished claim from its file; false: it is to be run */
 static bool finished(ep_checked *c, const char *path) {
   json_t *job = ep_jobs_read(path);
-  const json_t *seconds = json_object_get(job, "seconds");
+  const json_t *seconds = json_object_get(job, "seconds"),
+               *measured = json_object_get(job, "measured");
   ep_claim_result *r = &c->result;
-  const bool whole = json_is_number(seconds) && !json_object_get(job, "error") &&
-                     take(&r->measured, job, "measured", JSON_OBJECT) &&
-                     take(&r->figures, job, "figures", JSON_ARRAY) &&
-                     take(&r->notes, job, "notes", JSON_ARRAY) &&
-                     take(&r->found, job, "found", JSON_ARRAY);
+  const bool whole =
+      json_is_number(seconds) && !json_object_get(job, "error") && json_is_object(measured) &&
+      !ep_claim_measured_from_json(r, measured) && take(&r->figures, job, "figures", JSON_ARRAY) &&
+      take(&r->notes, job, "notes", JSON_ARRAY) && take(&r->found, job, "found", JSON_ARRAY);
   r->pass = json_is_true(json_object_get(job, "pass"));
   c->seconds = json_number_value(seconds);
   json_decref(job);
@@ -286,32 +286,51 @@ static const ep_claim *claim_named(const ep_paper *p, const char *id) {
   return NULL;
 }
 
-static json_t *statement_row(const ep_paper *p, const char *where, const char *by,
-                             const char *outcome, const char *note) {
-  return json_pack("{s:s, s:s, s:s, s:s, s:s}", "paper", p->name, "where", where, "by", by,
-                   "outcome", outcome, "note", note);
+static bool is_asked(const ep_paper *p, const ep_claim *const *claims, int count) {
+  for (int i = 0; i < count; i++)
+    if (paper_of(claims[i]) == p) return true;
+  return false;
 }
 
 /* a paper without a table of its own: its claims */
-static ep_status list_paper(json_t *list, const ep_paper *p) {
-  for (const ep_statement *s = p->statements; s && s->where; s++) {
-    const ep_claim *c = claim_named(p, s->by);
-    const char *outcome = s->outcome ? s->outcome : c ? c->outcome : "";
-    EP_TRY(ep_json_append(list, statement_row(p, s->where, s->by, outcome, s->note)));
+static bool statement_of(ep_listed *out, const ep_paper *p, int i) {
+  const ep_statement *s = p->statements;
+  const ep_claim *c = p->claims;
+  out->paper = p;
+  if (!s) {
+    while (i > 0 && c->id) c++, i--;
+    out->statement = (ep_statement){c->source, c->id, c->outcome, c->says};
+    return c->id;
   }
-  for (const ep_claim *c = p->claims; !p->statements && c->id; c++)
-    EP_TRY(ep_json_append(list, statement_row(p, c->source, c->id, c->outcome, c->says)));
-  return EP_OK;
+  while (i > 0 && s->where) s++, i--;
+  out->statement = *s;
+  if (!s->where) return false;
+  c = claim_named(p, s->by);
+  if (!s->outcome) out->statement.outcome = c ? c->outcome : "";
+  return true;
+}
+
+bool ep_statement_at(ep_listed *out, int i, const ep_claim *const *claims, int count) {
+  for (const ep_paper *p = ep_papers; p->name; p++) {
+    if (!is_asked(p, claims, count)) continue;
+    int k = 0;
+    for (; statement_of(out, p, k); k++)
+      if (k == i) return true;
+    i -= k;
+  }
+  return false;
 }
 
 ep_status ep_statements_list(json_t **out, const ep_claim *const *claims, int count) {
+  ep_listed one;
   *out = json_array();
   EP_CHECK(*out, EP_ERR_NOMEM, "no memory for a list");
   ep_status st = EP_OK;
-  for (const ep_paper *p = ep_papers; !st && p->name; p++) {
-    bool asked = false;
-    for (int i = 0; i < count; i++) asked = asked || paper_of(claims[i]) == p;
-    if (asked) st = list_paper(*out, p);
+  for (int i = 0; !st && ep_statement_at(&one, i, claims, count); i++) {
+    const ep_statement *s = &one.statement;
+    st = ep_json_append(
+        *out, json_pack("{s:s, s:s, s:s, s:s, s:s}", "paper", one.paper->name, "where", s->where,
+                        "by", s->by, "outcome", s->outcome, "note", s->note));
   }
   if (st) json_decref(*out), *out = NULL;
   return st;
@@ -346,8 +365,7 @@ void ep_reproduced_free(ep_reproduced *r) {
 
 ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
                        ep_claim_size size, const ep_run_config *run, const char *folder) {
-  *out = (ep_reproduced){
-      .size = size, .seed = run->seed, .precision = ep_precision_name(run->precision)};
+  *out = (ep_reproduced){.size = size, .seed = run->seed, .precision = run->precision};
   ep_run *const mine = ep_run_current(); /* its hooks are ours until the end */
   progress p = {.outer = ep_run_set_hooks(mine, NULL)};
   const ep_run_hooks hooks = {.progress = tell, .user = &p, .stop = p.outer.stop};

@@ -41,7 +41,9 @@ static ep_status facts(json_t *section, const ep_checked *c, ep_claim_size size)
     EP_TRY(ep_json_append(list, json_pack("[s, s]", "Goes red with", c->claim->mutation)));
   EP_TRY(repeat(list, c, size));
   if (c->error[0]) return ep_json_append(list, json_pack("[s, s]", "Could not run", c->error));
-  EP_TRY(ep_json_append(list, json_pack("[s, O]", "Measured", c->result.measured)));
+  json_t *measured;
+  EP_TRY(ep_claim_measured_to_json(&measured, &c->result));
+  EP_TRY(ep_json_append(list, json_pack("[s, o]", "Measured", measured)));
   if (json_array_size(c->result.found))
     EP_TRY(ep_json_append(
         list, json_pack("[s, O]", is_open(c) ? "Found" : "Found besides", c->result.found)));
@@ -78,12 +80,6 @@ static ep_status claim_section(json_t *sections, const ep_checked *c, ep_claim_s
 
 /* ---- the table of claims */
 
-static bool is_bound(const char *name) {
-  const size_t n = strlen(name);
-  return (n > 4 && strcmp(name + n - 4, "_low") == 0) ||
-         (n > 5 && strcmp(name + n - 5, "_high") == 0);
-}
-
 /* a buffer that is written to its end and no farther */
 typedef struct {
   char *text;
@@ -98,47 +94,39 @@ static void put(buffer *b, const char *format, ...) {
   b->used += n > 0 && b->used + (size_t)n < b->size ? (size_t)n : b->size - 1 - b->used;
 }
 
-static void put_value(buffer *b, const json_t *v) {
-  if (json_is_number(v)) put(b, "%.4g", json_number_value(v));
+static void put_value(buffer *b, double v) {
+  if (isfinite(v)) put(b, "%.4g", v);
   else put(b, "-");
 }
 
 /* "name value (low to high)" or "name first, second, ..", in words */
-static void put_measured(buffer *b, const json_t *measured, const char *name, const json_t *value) {
+static void put_measured(buffer *b, const ep_claim_number *n) {
   enum { SHOWN = 5 };
-  char end[2][140];
-  const size_t n = json_array_size(value);
-  snprintf(end[0], sizeof end[0], "%s_low", name);
-  snprintf(end[1], sizeof end[1], "%s_high", name);
-  const json_t *low = json_object_get(measured, end[0]), *high = json_object_get(measured, end[1]);
-  for (const char *c = name; *c; c++) put(b, "%c", *c == '_' ? ' ' : *c);
+  for (const char *c = n->name; *c; c++) put(b, "%c", *c == '_' ? ' ' : *c);
   put(b, " ");
-  if (!json_is_array(value)) put_value(b, value);
-  for (size_t i = 0; i < n && i < SHOWN; i++) {
+  for (ptrdiff_t i = 0; i < n->count && i < SHOWN; i++) {
     if (i) put(b, ", ");
-    put_value(b, json_array_get(value, i));
+    put_value(b, n->value[i]);
   }
-  if (n > SHOWN) put(b, ", ..");
-  if (json_is_number(low) && json_is_number(high))
-    put(b, " (%.3g to %.3g)", json_number_value(low), json_number_value(high));
+  if (n->count > SHOWN) put(b, ", ..");
+  if (!n->list && n->low && isfinite(*n->low) && isfinite(*n->high))
+    put(b, " (%.3g to %.3g)", *n->low, *n->high);
 }
 
 /* the first few numbers; all of them are in the paper's page */
 enum { WORDS = 1600 };
 static const char *measured_words(char out[WORDS], const ep_checked *c) {
   enum { MOST = 10 };
-  const char *name;
-  json_t *value;
+  const ep_claim_result *r = &c->result;
   buffer b = {out, 0, WORDS};
   int count = 0;
   if (c->error[0]) return c->error;
   out[0] = '\0';
-  for (int arrays = 0; arrays < 2; arrays++) /* single numbers first */
-    json_object_foreach(c->result.measured, name, value) {
-      if (json_is_array(value) != arrays || is_bound(name)) continue;
-      if (count++ >= MOST) continue;
+  for (int lists = 0; lists < 2; lists++) /* single numbers first */
+    for (const ep_claim_number *n = r->measured; n < r->measured + r->numbers; n++) {
+      if (n->list != (lists == 1) || count++ >= MOST) continue;
       if (b.used) put(&b, "; ");
-      put_measured(&b, c->result.measured, name, value);
+      put_measured(&b, n);
     }
   if (count > MOST) put(&b, "; and %d more", count - MOST);
   return out;
@@ -241,8 +229,9 @@ typedef struct {
 /* the precision used: that of the options, and where it is not */
 static void precision_of(buffer *b, const ep_reproduced *r, const ep_paper *paper) {
   int others = 0;
-  put(b, "%s", paper && paper->in_double ? "double" : r->precision);
-  if ((paper && paper->in_double) || strcmp(r->precision, "double") == 0) return;
+  const ep_precision used = paper && paper->in_double ? EP_DOUBLE : r->precision;
+  put(b, "%s", ep_precision_name(used));
+  if (used == EP_DOUBLE) return;
   for (const ep_paper *p = ep_papers; !paper && p->name; p++)
     if (p->in_double && any_of(r, p)) put(b, "%s%s", others++ ? ", " : " (double in ", p->name);
   for (int i = 0; i < r->count; i++)
@@ -251,14 +240,14 @@ static void precision_of(buffer *b, const ep_reproduced *r, const ep_paper *pape
   if (others) put(b, ")");
 }
 
-/* what the pages share; first the cards (paper NULL: all of them), then the table */
-static ep_status begin(json_t *document, const source *s, const char *title,
+/* what the pages share, and its sections for more; first the cards (paper NULL: all of them), then the table */
+static ep_status begin(json_t **to, json_t *document, const source *s, const char *title,
                        const ep_paper *paper) {
   const ep_reproduced *r = s->result;
   char precision[400];
   buffer words = {precision, 0, sizeof precision};
   precision_of(&words, r, paper);
-  json_t *sections = json_array();
+  json_t *sections = *to = json_array();
   EP_TRY(ep_json_put(document, "title", json_string(title)));
   EP_TRY(ep_json_put(document, "sections", sections));
   EP_TRY(verdict(document, r, paper));
@@ -282,13 +271,13 @@ static ep_status result_json(json_t *document, const source *s, const ep_paper *
   json_t *claims = json_array(), *one, *result = json_object();
   EP_TRY(ep_json_put(document, "result", result));
   if (!paper)
-    EP_CHECK(
-        json_object_update_new(
-            result, json_pack("{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:f}", "size",
-                              ep_claim_size_name(r->size), "seed", (json_int_t)r->seed, "precision",
-                              r->precision, "version", ep_version(), "passed", t.good, "failed",
-                              t.failed, "errors", t.errors, "seconds", t.seconds)) == 0,
-        EP_ERR_NOMEM, "no memory for a result");
+    EP_CHECK(json_object_update_new(
+                 result, json_pack("{s:s, s:I, s:s, s:s, s:i, s:i, s:i, s:f}", "size",
+                                   ep_claim_size_name(r->size), "seed", (json_int_t)r->seed,
+                                   "precision", ep_precision_name(r->precision), "version",
+                                   ep_version(), "passed", t.good, "failed", t.failed, "errors",
+                                   t.errors, "seconds", t.seconds)) == 0,
+             EP_ERR_NOMEM, "no memory for a result");
   EP_TRY(ep_json_put(result, "config", json_incref((json_t *)s->config)));
   EP_TRY(ep_json_put(result, "claims", claims));
   for (int i = 0; i < r->count; i++) {
@@ -300,21 +289,23 @@ static ep_status result_json(json_t *document, const source *s, const ep_paper *
 }
 
 static ep_status fill_paper(json_t *document, const source *s, const ep_paper *paper) {
+  json_t *sections;
   EP_TRY(result_json(document, s, paper));
-  EP_TRY(begin(document, s, paper->title, paper));
+  EP_TRY(begin(&sections, document, s, paper->title, paper));
   for (int i = 0; i < s->result->count; i++) {
     const ep_checked *c = of_paper(s->result, i, paper);
-    if (c) EP_TRY(claim_section(json_object_get(document, "sections"), c, s->result->size));
+    if (c) EP_TRY(claim_section(sections, c, s->result->size));
   }
   return EP_OK;
 }
 
 static ep_status fill_overview(json_t *document, const source *s) {
+  json_t *sections;
   EP_TRY(result_json(document, s, NULL));
-  EP_TRY(begin(document, s, "The papers' claims, checked", NULL));
+  EP_TRY(begin(&sections, document, s, "The papers' claims, checked", NULL));
   json_t *where = json_array();
-  EP_TRY(ep_json_append(json_object_get(document, "sections"),
-                        json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
+  EP_TRY(
+      ep_json_append(sections, json_pack("{s:s, s:o}", "title", "A page a paper", "text", where)));
   for (const ep_paper *p = ep_papers; p->name; p++) {
     char line[256];
     if (!any_of(s->result, p)) continue; /* it has no page */

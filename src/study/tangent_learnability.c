@@ -11,7 +11,13 @@
 
 /* ---- tangent-nofreelunch */
 
-static const char *const lunch_sets[] = {"circle:64", "cube:6", "sphere:5,64", "digits"};
+typedef struct {
+  const char *name;
+  long samples; /* 0: all there are, 64 */
+} lunch_set;
+enum { LUNCH_CUBE = 1 };
+static const lunch_set lunch_sets[] = {
+    {"circle:64", 0}, [LUNCH_CUBE] = {"cube:6", 0}, {"sphere:5,64", 0}, {"digits", 64}};
 static const struct {
   const char *name;
   int depth;
@@ -19,15 +25,15 @@ static const struct {
 } lunch_kernels[] = {{"two layers", 2, 0}, {"biases", 1, 0.5}, {"neither", 1, 0}};
 
 /* K (64 x 64), the caller's */
-static ep_status lunch_kernel(ep_mat *K, const char *data, const ep_domain_kernel *k,
+static ep_status lunch_kernel(ep_mat *K, const lunch_set *data, const ep_domain_kernel *k,
                               const ep_run_config *run) {
   ep_data_config c;
   ep_run_config in_double = *run;
   ep_dataset set;
   ep_options_default(ep_data_options, &c);
   in_double.precision = EP_DOUBLE;
-  snprintf(c.data, sizeof c.data, "%s", data);
-  if (strcmp(data, "digits") == 0) c.samples = 64;
+  snprintf(c.data, sizeof c.data, "%s", data->name);
+  c.samples = data->samples;
   EP_TRY(ep_dataset_load(NULL, &set, &c, &in_double));
   ep_scale_to_unit(&set.X);
   ep_status st = ep_mat_new(K, EP_DOUBLE, set.X.rows, set.X.rows);
@@ -37,7 +43,7 @@ static ep_status lunch_kernel(ep_mat *K, const char *data, const ep_domain_kerne
   return st;
 }
 
-static ep_status lunch_domain(ep_domain **out, const char *data, const ep_domain_kernel *k,
+static ep_status lunch_domain(ep_domain **out, const lunch_set *data, const ep_domain_kernel *k,
                               const ep_run_config *run) {
   ep_mat K;
   *out = NULL;
@@ -91,7 +97,7 @@ static ep_status lunch_figure(ep_claim_result *r, const ep_run_config *run) {
     ep_domain_kernel k;
     ep_domain *d = NULL;
     st = tangent_kernel(&k, "relu", lunch_kernels[j].depth, lunch_kernels[j].bias);
-    if (!st) st = lunch_domain(&d, "cube:6", &k, run);
+    if (!st) st = lunch_domain(&d, &lunch_sets[LUNCH_CUBE], &k, run);
     for (int i = 0; !st && i < SIZES; i++) {
       ep_measurement m = {0};
       n[i] = 8 * (i + 1);
@@ -155,16 +161,16 @@ ep_status tangent_nofreelunch(ep_claim_result *r, ep_claim_size size, const ep_r
       lunch l = {.full = true};
       char name[96];
       EP_TRY(tangent_kernel(&k, "relu", lunch_kernels[j].depth, lunch_kernels[j].bias));
-      EP_TRY(lunch_domain(&d, lunch_sets[i], &k, run));
+      EP_TRY(lunch_domain(&d, &lunch_sets[i], &k, run));
       const ep_status st = lunch_one(&l, d, sets, j < 2, run);
       ep_domain_free(d);
       EP_TRY(st);
       singular += !l.full;
       control = control || (i == 0 && j == 2 && !l.full);
       r->pass = r->pass && l.off <= 1e-8 && l.wrong <= 1e-9 && (j == 2 || l.full);
-      snprintf(name, sizeof name, "off %s %s", lunch_sets[i], lunch_kernels[j].name);
+      snprintf(name, sizeof name, "off %s %s", lunch_sets[i].name, lunch_kernels[j].name);
       EP_TRY(ep_claim_measure(r, name, l.off));
-      snprintf(name, sizeof name, "invertible %s %s", lunch_sets[i], lunch_kernels[j].name);
+      snprintf(name, sizeof name, "invertible %s %s", lunch_sets[i].name, lunch_kernels[j].name);
       EP_TRY(ep_claim_measure(r, name, l.full));
     }
   r->pass = r->pass && control;
@@ -339,17 +345,16 @@ static ep_status general_figure(ep_claim_result *r, ep_work *work, const ep_mat 
 }
 
 ep_status tangent_general(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
-  static const char *const sets[] = {"cube:6", "sphere:5,64", "digits"};
   const int orders = claim_pick(size, 5, 50, 200);
   history_of kind[2] = {{INFINITY, -INFINITY, 0, 0}, {INFINITY, -INFINITY, 0, 0}};
   double trace = 0, off[2] = {0};
   r->pass = true;
-  for (int i = 0; i < 3; i++) {
+  for (int i = 0; i < 3; i++) { /* not the circle */
     ep_domain_kernel k;
     ep_mat K;
     ep_work work = {0};
     EP_TRY(tangent_kernel(&k, "relu", 2, 0));
-    EP_TRY(lunch_kernel(&K, sets[i], &k, run));
+    EP_TRY(lunch_kernel(&K, &lunch_sets[LUNCH_CUBE + i], &k, run));
     ep_status st = EP_OK;
     for (int j = 0; !st && j < orders; j++) {
       double one = 0;

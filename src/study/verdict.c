@@ -234,6 +234,11 @@ int ep_rows_choose(const ep_row *row, int count, ep_score by, ep_among of) {
   return chosen;
 }
 
+const char *ep_baseline_name(ep_baseline which) {
+  static const char *const names[EP_BASELINES] = {NULL, "raw inputs", "PCA of inputs"};
+  return names[which];
+}
+
 bool ep_row_trains(const ep_row *row) {
   return row->method && !row->method->closed && !row->method->stands_for;
 }
@@ -243,7 +248,7 @@ const ep_row *ep_row_training(const ep_row *row, const ep_row *rows, int count, 
   for (int i = 0; i < count; i++) {
     if (!ep_row_trains(&rows[i])) continue;
     if (row->method && row->method->stands_for && rows[i].width == row->width &&
-        strcmp(rows[i].method->name, row->method->stands_for) == 0)
+        rows[i].method == ep_method_find(row->method->stands_for))
       return &rows[i];
     if (!best || before(&rows[i], best, by)) best = &rows[i];
   }

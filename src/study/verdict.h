@@ -42,12 +42,17 @@ typedef struct {
   double settling;   /* share of the change of the loss that the last tenth of the epochs made */
 } ep_trial;
 
+/* What every method has to be better than. */
+typedef enum { EP_NO_BASELINE, EP_BASELINE_RAW, EP_BASELINE_PCA, EP_BASELINES } ep_baseline;
+const char *ep_baseline_name(ep_baseline which); /* raw inputs, PCA of inputs; NULL: none */
+
 typedef struct {
   const char *name;
   const ep_method_row *method; /* NULL: a baseline */
-  bool analytic;               /* with the kernel of infinite width */
-  const char *features;        /* where compare chose them; NULL: as the options say */
-  long width;                  /* 0: none */
+  ep_baseline baseline;
+  bool analytic;        /* with the kernel of infinite width */
+  const char *features; /* where compare chose them; NULL: as the options say */
+  long width;           /* 0: none */
   int seeds;
   ep_trial *trial; /* (seeds), a row's k-th is of the same seed as another's */
 } ep_row;

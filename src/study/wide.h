@@ -67,7 +67,7 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
 
 /* Medians over the seeds, at most WIDE_WIDTHS. */
 ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
-/* The law of all runs, as NAME_exponent, _low, _high and the medians as NAME. */
+/* The law of all runs, as NAME_exponent within its interval, and the medians as NAME. */
 ep_status wide_law(ep_power_law *law, ep_claim_result *r, const char *name, const claim_curve *c);
 #define WIDE_EXPONENT "exponent in width is at most -0.4 with its 95 % interval below 0"
 /* The criterion of most: exponent at most -0.4, all of its 95 % interval below 0. */
@@ -101,14 +101,20 @@ typedef ep_status wide_check_on(ep_claim_result *result, ep_claim_size size,
 wide_check_on wide_fig1_on, wide_fig3_on, wide_fig4l_on, wide_fig4m_on, wide_fig4r_on,
     wide_fig5l_on, wide_fig5m_on;
 
-/* Drift of a column of the history ("ntk_max", "c_frobenius") over widths, with its two figures. */
+/* A column of the history that is followed, and what it is. */
+typedef struct {
+  const char *name, *says;
+} wide_column;
+extern const wide_column wide_of_K, wide_of_C;
+
+/* Drift of a column over widths, with its two figures. */
 typedef struct {
   ep_power_law width; /* of the drift at the end */
   double time;        /* largest exponent over time of any run, last three quarters of the epochs */
   int diverged;       /* runs */
 } wide_drift;
 ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,
-                           const char *column, const wide_setting *s, const wide_size *z,
+                           const wide_column *column, const wide_setting *s, const wide_size *z,
                            const ep_run_config *run);
 /* The control of a drift that falls with the cosine: the dot product in the same setting, by the same criterion. */
 ep_status wide_dot_falls(bool *does, ep_claim_result *r, const wide_setting *s, const wide_size *z,

@@ -1,6 +1,8 @@
 /* WIDE's bounds beside what they bound: Lemmas 7, 8, 11, 12, 16, 17, Theorem 13. */
 #include "study/wide.h"
 
+#include "method/methods.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -142,7 +144,7 @@ static ep_status fill_bounds(tally *t, bound_table *table, ep_work *work, const 
       ep_status st = wide_begin(&f, s, z, z->width[w], run->seed + k, run);
       if (!st) st = wide_train(&f);
       if (!st) st = judge_run(t, table, &f, w, k);
-      if (!st && k == 0 && strcmp(s->method, "gd") == 0) st = every_step(t, &f);
+      if (!st && k == 0 && ep_method_find(s->method)->plain) st = every_step(t, &f);
       wide_free(&f);
       EP_TRY(st);
     }

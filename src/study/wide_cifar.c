@@ -16,12 +16,11 @@ enum { FIGURES = sizeof figures / sizeof *figures };
 /* The results of one figure become part of all of them, its name before theirs. */
 static ep_status take(ep_claim_result *r, const ep_claim_result *one, const char *name) {
   char full[160];
-  const char *key;
   json_t *value;
   size_t i;
-  json_object_foreach(one->measured, key, value) {
-    snprintf(full, sizeof full, "%s: %s", name, key);
-    EP_TRY(ep_json_put(r->measured, full, json_incref(value)));
+  for (const ep_claim_number *n = one->measured; n < one->measured + one->numbers; n++) {
+    snprintf(full, sizeof full, "%s: %.140s", name, n->name);
+    EP_TRY(ep_claim_measure_as(r, full, n));
   }
   json_array_foreach(one->figures, i, value) {
     snprintf(full, sizeof full, "%s-%s", name, json_string_value(json_object_get(value, "name")));

@@ -187,7 +187,7 @@ ep_status wide_open_depth(ep_claim_result *r, ep_claim_size size, const ep_run_c
     wide_drift d;
     char name[24];
     snprintf(name, sizeof name, "depth%d", depth);
-    EP_TRY(wide_drift_check(&d, r, name, "ntk_max", &s, &sizes[size], run));
+    EP_TRY(wide_drift_check(&d, r, name, &wide_of_K, &s, &sizes[size], run));
     snprintf(name, sizeof name, "depth %d", depth);
     EP_TRY(say_constant(r, name, &d));
     r->pass = r->pass && known(&d);
@@ -205,7 +205,7 @@ ep_status wide_open_data(ep_claim_result *r, ep_claim_size size, const ep_run_co
       .data = size == EP_CLAIM_QUICK ? "sphere:10" : "fashion", .rate = 1, .track = "ntk"};
   wide_drift d;
   bool control;
-  EP_TRY(wide_drift_check(&d, r, "", "ntk_max", &s, &open_sizes[size], run));
+  EP_TRY(wide_drift_check(&d, r, "", &wide_of_K, &s, &open_sizes[size], run));
   EP_TRY(wide_dot_falls(&control, r, &s, &open_sizes[size], run));
   r->pass = known(&d) && !control;
   EP_TRY(say_constant(r, s.data, &d));

@@ -15,9 +15,9 @@ ep_status wide_fig4l_on(ep_claim_result *r, ep_claim_size size, const ep_run_con
                         const char *images) {
   const wide_setting s = {.data = images, .method = "grassmann", .track = "c", .rate = 1};
   wide_drift d, other;
-  EP_TRY(wide_drift_check(&d, r, "", "c_frobenius", &s, &pca_sizes[size], run));
+  EP_TRY(wide_drift_check(&d, r, "", &wide_of_C, &s, &pca_sizes[size], run));
   const wide_setting scaled = wide_same_progress(&s, &pca_sizes[size]);
-  EP_TRY(wide_drift_check(&other, r, "control", "c_frobenius", &scaled, &pca_sizes[size], run));
+  EP_TRY(wide_drift_check(&other, r, "control", &wide_of_C, &scaled, &pca_sizes[size], run));
   r->pass = wide_falls(&d.width) && d.diverged == 0 && !wide_falls(&other.width);
   return wide_say(r, &s, &pca_sizes[size]);
 }

@@ -4,8 +4,10 @@
 #include "core/file.h"
 #include "core/hash.h"
 #include "core/mem.h"
+#include "method/methods.h"
 #include "study/jobs.h"
 
+#include <eigenpair/dataset.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,20 +301,19 @@ ep_status wide_times_add(wide_times *t, const wide_fit *f, double scale) {
 
 /* what was run, and what is the same in all of them */
 ep_status wide_say(ep_claim_result *r, const wide_setting *s, const wide_size *z) {
-  static const char *const sets[] = {"digits", "mnist", "fashion", "cifar10"};
-  bool images = false;
-  for (int i = 0; i < 4; i++) images = images || strcmp(s->data, sets[i]) == 0;
+  const ep_dataset_entry *set = ep_dataset_find(s->data);
+  const ep_method_row *method = ep_method_find(s->method);
   char text[500];
   snprintf(text, sizeof text,
            "%s, %ld anchors, positives by %s, one random negative; widths %ld to %ld, %ld outputs, "
            "%s, %s; rate %g, %ld epochs%s, full batch; %d seed%s.",
-           s->data, z->anchors, images ? "crops" : "noise of 0.1", z->width[0],
+           s->data, z->anchors, set && set->images ? "crops" : "noise of 0.1", z->width[0],
            z->width[z->widths - 1], s->outputs ? s->outputs : 10,
            s->activation ? s->activation : "relu",
            s->similarity == EP_SIMILARITY_DOT ? "dot" : "cosine", s->rate, z->epochs,
            s->tolerance > 0 ? " at most" : "", z->seeds, z->seeds > 1 ? "s" : "");
   EP_TRY(ep_claim_note(r, text));
-  if (s->method && strcmp(s->method, "grassmann") == 0)
+  if (method && method->orthogonal)
     EP_TRY(
         ep_claim_note(r,
                       "Descent on W along the Grassmannian (QR retraction), on V as it is; C with "
@@ -370,15 +371,18 @@ static ep_status shared_figure(json_t **figure, ep_claim_result *r, const char *
   return claim_figure(figure, r, name, EP_FIGURE_LINE, title, alt, x, y);
 }
 
+const wide_column wide_of_K = {"ntk_max", "largest change of K"};
+const wide_column wide_of_C = {"c_frobenius", "|C(t) - C(0)|_F"};
+
 static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const char *prefix,
-                       const char *column, const wide_setting *s, const wide_size *z,
+                       const wide_column *column, const wide_setting *s, const wide_size *z,
                        const ep_run_config *run) {
   claim_curve c[2];
   json_t *figure;
   char name[64];
   const char *panel = *prefix ? prefix : NULL;
-  following g = {.time = {.column = column, .panel = panel, .seeds = z->seeds}};
-  const char *quantity = strcmp(column, "ntk_max") == 0 ? "largest change of K" : "|C(t) - C(0)|_F";
+  following g = {.time = {.column = column->name, .panel = panel, .seeds = z->seeds}};
+  const char *quantity = column->says;
   EP_TRY(shared_figure(&g.time.figure, r, "time", "Drift over time",
                        "How far it has moved after so many epochs, a line a width, mean and "
                        "deviation over the seeds.",
@@ -404,7 +408,7 @@ static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const
 }
 
 ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,
-                           const char *column, const wide_setting *s, const wide_size *z,
+                           const wide_column *column, const wide_setting *s, const wide_size *z,
                            const ep_run_config *run) {
   ep_work work = {0};
   const ep_status st = drift(out, r, &work, prefix, column, s, z, run);

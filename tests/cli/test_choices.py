@@ -1,8 +1,10 @@
 """What the program chooses when nobody says, arrays of any type and order, options from a file."""
 import json
+import re
 
 import numpy as np
 import pytest
+from conftest import ROOT
 
 RNG = np.random.default_rng(4)
 
@@ -39,6 +41,19 @@ def test_a_width_alone_still_trains(good, x):
     chosen, why = method(good("fit", "x.npy", "--width", 8, "--json"))
     assert chosen == "gd" and "since --width is given: a network is trained unless a method is named; pca and whitened have one" in why
     assert "or gd where training or a network is spoken of" in " ".join(good("help", "fit").split())
+
+
+def test_every_option_is_thought_of(good):
+    """Of each option past data, pairs and the run, cli/choose.c says to which fits it speaks, or it is one that every fit looks at."""
+    every = {"method", "outputs", "batch", "track", "out", "resume"}  # batch, track: a fit they do not go with refuses them
+    rows = re.findall(r'\{"(\w+)", \w+,', (ROOT / "cli/choose.c").read_text())
+    groups = re.split(r"^(Data|Pairs|Network|Infinite width|Objective|Method|Features|Closed forms|Eigensolver|Run|Files|Explanation)$",
+                      good("help", "fit"), flags=re.M)
+    text = {name: body for name, body in zip(groups[1::2], groups[2::2])}
+    assert len(text) == 12
+    options = [o.replace("-", "_") for g in text if g not in ("Data", "Pairs", "Run", "Explanation")
+               for o in re.findall(r"^  --([\w-]+)", text[g], flags=re.M)]
+    assert sorted(rows + sorted(every)) == sorted(options)
 
 
 def test_ready_pairs(good, x, tmp_path):

@@ -115,6 +115,10 @@ static void missing_gap(void **state) {
   fit(&m, &info, &p, &s);
   CHECK_NEAR(eigenvalue(&info, 0), eigenvalue(&info, 1), 1e-10 * eigenvalue(&info, 0));
   assert_true(json_is_true(json_object_get(info.numbers, "unique")));
+  assert_int_equal(info.spectrum.count, 2); /* the same, typed */
+  assert_true(info.spectrum.value[1] == eigenvalue(&info, 1));
+  assert_true(info.spectrum.gap == json_real_value(json_object_get(info.numbers, "gap")));
+  assert_string_equal(info.path, json_string_value(json_object_get(info.numbers, "path")));
   drop(m, &info);
   ep_mat_free(&x);
   ep_points_free(&p);

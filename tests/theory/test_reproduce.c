@@ -60,7 +60,8 @@ static json_t *measured(const char *id, long seed) {
   run.seed = seed;
   CHECK_OK(ep_claim_result_new(&r));
   CHECK_OK(find(id)->check(&r, EP_CLAIM_QUICK, &run));
-  json_t *m = json_incref(r.measured);
+  json_t *m;
+  CHECK_OK(ep_claim_measured_to_json(&m, &r));
   ep_claim_result_free(&r);
   return m;
 }

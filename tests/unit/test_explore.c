@@ -150,14 +150,23 @@ static void out_of_memory(void **state) {
   ep_status st = EP_ERR_NOMEM;
   int n = 0;
   for (; st == EP_ERR_NOMEM; n++) {
-    json_t *page, *result;
+    json_t *page;
+    ep_explored found;
     ep_alloc_fail_after = n;
-    st = ep_explore(&page, &result, &in, &config, &run);
+    st = ep_explore(&page, &found, &in, &config, &run);
     ep_alloc_fail_after = -1;
+    if (!st) { /* what is typed is what its JSON says */
+      const json_t *probe = json_array_get(json_object_get(found.json, "probes"), 0);
+      assert_int_equal(found.probes, 2);
+      assert_string_equal(found.probe[0].name, json_string_value(json_object_get(probe, "probe")));
+      assert_true(found.probe[0].raw == json_real_value(json_object_get(probe, "raw")));
+      assert_true(found.kept == json_real_value(json_object_get(found.json, "neighbours_kept")));
+      assert_int_equal(found.doubtful,
+                       json_integer_value(json_object_get(found.json, "doubtful_labels")));
+      json_decref(page);
+      ep_explored_free(&found);
+    }
     assert_int_equal(ep_mem_current(), before);
-    if (st) continue;
-    json_decref(page);
-    json_decref(result);
   }
   CHECK_STATUS(st, EP_OK);
   assert_true(n > 100);

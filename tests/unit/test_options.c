@@ -117,6 +117,28 @@ static void json(void **state) {
   json_decref(object);
 }
 
+/* Every setting of a fit says what it bears on: auto, sums and checkpoints have no other list. */
+static void said(void **state) {
+  (void)state;
+  static ep_setup s;
+  ep_option_group groups[EP_SETUP_GROUPS + 1];
+  int sums = 0, free = 0;
+  ep_setup_groups(groups, &s);
+  for (int g = 0; groups[g].table; g++)
+    for (const ep_option *o = groups[g].table; o->name; o++) {
+      if (!o->about || !o->decides || !o->resumed) fail_msg("%s: no EP_FOR in its row", o->name);
+      sums += o->decides == EP_DECIDES_SUMS;
+      free += o->resumed == EP_RESUMED_FREE;
+    }
+  for (const ep_option *o = ep_fit_auto_options; o->name; o++) {
+    const ep_option *same = ep_options_find(groups[5].table, o->name);
+    assert_int_equal(o->about, same->about);
+    assert_int_equal(o->decides, same->decides);
+    assert_int_equal(o->resumed, same->resumed);
+  }
+  assert_true(sums > 0 && free > 0);
+}
+
 /* An enum is in the order of the names of its option. */
 static void choices(void **state) {
   (void)state;
@@ -163,6 +185,7 @@ static void choices(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(values), cmocka_unit_test(refusals),
-                                     cmocka_unit_test(json), cmocka_unit_test(choices)};
+                                     cmocka_unit_test(json), cmocka_unit_test(choices),
+                                     cmocka_unit_test(said)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

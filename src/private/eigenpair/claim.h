@@ -9,13 +9,24 @@ typedef enum {
   EP_CLAIM_PAPER   /* the paper's own sizes */
 } ep_claim_size;
 
-/* What came out. All JSON is the caller's. */
+/* A number that was measured, or a list of them, and the ends of its interval where it has one. */
+enum { EP_CLAIM_NAME = 160 };
+typedef struct {
+  char name[EP_CLAIM_NAME];
+  bool list;
+  ptrdiff_t count;          /* of a list; else 1 */
+  double *value;            /* (count), owned */
+  const double *low, *high; /* (count), in the same block; NULL: no interval */
+} ep_claim_number;
+
+/* What came out. All of it is the caller's. */
 typedef struct {
   bool pass;
-  json_t *measured; /* object: every number with its name, for the file */
-  json_t *figures;  /* array of figures (figure.h) */
-  json_t *notes;    /* array of sentences: what was done where the paper is silent */
-  json_t *found;    /* array of sentences: what was found that the paper does not say */
+  ep_claim_number *measured; /* every number with its name */
+  int numbers, room;
+  json_t *figures; /* array of figures (figure.h) */
+  json_t *notes;   /* array of sentences: what was done where the paper is silent */
+  json_t *found;   /* array of sentences: what was found that the paper does not say */
 } ep_claim_result;
 /* Empty, ready to be filled in; and the end of it. */
 ep_status ep_claim_result_new(ep_claim_result *out);
@@ -24,13 +35,20 @@ void ep_claim_result_free(ep_claim_result *r);
 ep_status ep_claim_measure(ep_claim_result *r, const char *name, double value);
 ep_status ep_claim_measure_all(ep_claim_result *r, const char *name, const double *value,
                                ptrdiff_t count);
-/* NAME, and the ends of its interval as NAME_low and NAME_high */
 ep_status ep_claim_measure_within(ep_claim_result *r, const char *name, double value, double low,
                                   double high);
+ep_status ep_claim_measure_all_within(ep_claim_result *r, const char *name, const double *value,
+                                      const double *low, const double *high, ptrdiff_t count);
+/* a number as it is, under another name */
+ep_status ep_claim_measure_as(ep_claim_result *r, const char *name, const ep_claim_number *number);
 ep_status ep_claim_figure(ep_claim_result *r, json_t *figure);
 ep_status ep_claim_note(ep_claim_result *r, const char *sentence);
 ep_status ep_claim_found(ep_claim_result *r, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+/* What is measured as files have it: {NAME: number or [..], NAME_low: .., NAME_high: .. (the ends of an interval), ..}, null
+ * where a number is not finite. *out is the caller's. */
+ep_status ep_claim_measured_to_json(json_t **out, const ep_claim_result *r);
+ep_status ep_claim_measured_from_json(ep_claim_result *r, const json_t *object);
 
 typedef struct {
   const char *id;        /* linear-fig1 */

@@ -30,8 +30,11 @@ typedef struct {
   struct {
     const char *name, *sha256; /* of what is in the file, unpacked; NULL past the last */
   } file[EP_DATASET_FILES];
+  bool images; /* positives are crops unless something else is said */
+  bool judged; /* compare scores on its test part, and --quick takes 500 points of it */
 } ep_dataset_entry;
-const ep_dataset_entry *ep_dataset_list(int i); /* NULL past the last */
+const ep_dataset_entry *ep_dataset_list(int i);            /* NULL past the last */
+const ep_dataset_entry *ep_dataset_find(const char *name); /* NULL: none of that name */
 /* The folder its files are in (or would be put in by a fetch); false if they are not all there. */
 bool ep_dataset_folder(char folder[1024], const char *name);
 /* A table is treated as the one that `table` was learnt on; NULL: it is learnt from. */

@@ -23,6 +23,8 @@ ep_psi ep_psi_of(const ep_objective *objective); /* the similarity that the obje
 bool ep_features_are_open(const ep_feature_config *config);
 /* Are they those of a network, which has weights to be trained? */
 bool ep_features_are_network(const ep_feature_config *config);
+/* Does --filters speak to them? */
+bool ep_features_have_filters(const ep_feature_config *config);
 
 /* K (n x n2, double) = kappa(x_i, y_j) = L(x, y) / ((sqrt L(x, x) + delta) (sqrt L(y, y) + delta)), L the NNGP kernel
  * (dot: L itself); Y NULL: X. */

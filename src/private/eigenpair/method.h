@@ -23,6 +23,8 @@ ep_status ep_history_add(ep_history *h, const double *row);
 ep_status ep_history_write(const char *path, const ep_history *h); /* CSV */
 void ep_history_free(ep_history *h);
 
+/* The spectrum, as itself and in numbers: eigenvalues, gap. */
+ep_status ep_fit_spectrum(ep_fit_info *info, const double *lambda, ptrdiff_t count, double gap);
 /* Adds to numbers (takes `value` over), notes, explain. */
 ep_status ep_fit_number(ep_fit_info *info, const char *name, json_t *value);
 ep_status ep_fit_note(ep_fit_info *info, const char *format, ...)
@@ -34,5 +36,7 @@ ep_psi ep_model_psi(const ep_model *model); /* the similarity it was made with *
 /* From now on outputs are W'psi(x), psi with the norm of phi, in the place of M^{-1/2} W'phi(x). */
 ep_status ep_model_normalise(ep_model *model);
 
+/* A setup in which nothing is changed; *out is the caller's. */
+ep_status ep_setup_defaults_json(json_t **out);
 /* The place of the checkpoint of this setup; empty: none is written, since no file is to be made at all. */
 void ep_checkpoint_path(char path[1100], const ep_setup *setup);

@@ -12,8 +12,13 @@ ep_status ep_claims_find(const ep_claim *wanted[], int *count, const char *const
 /* [{"id", "paper", "source", "says", "criterion", "control", "mutation", "command", "outcome" of the committed run}, ..];
  * *out is the caller's. */
 ep_status ep_claims_list(json_t **out, const ep_claim *const *claims, int count);
-/* What became of every statement of the papers that the claims belong to: [{"paper", "where", "by", "outcome", "note"}, ..];
- * *out is the caller's. */
+/* The i-th statement of the papers that the claims belong to, and what became of it; false past the last. */
+typedef struct {
+  const ep_paper *paper;
+  ep_statement statement; /* its outcome is never NULL */
+} ep_listed;
+bool ep_statement_at(ep_listed *out, int i, const ep_claim *const *claims, int count);
+/* All of them: [{"paper", "where", "by", "outcome", "note"}, ..]; *out is the caller's. */
 ep_status ep_statements_list(json_t **out, const ep_claim *const *claims, int count);
 
 typedef enum { EP_CLAIM_PASS, EP_CLAIM_FAIL, EP_CLAIM_ANSWERED, EP_CLAIM_ERROR } ep_claim_outcome;
@@ -33,7 +38,7 @@ ep_claim_outcome ep_checked_outcome(const ep_checked *c);
 typedef struct {
   ep_claim_size size;
   long seed;
-  const char *precision; /* of the run's options, which outlive this */
+  ep_precision precision; /* of the run's options */
   int count;
   ep_checked *claim; /* owned */
 } ep_reproduced;
