@@ -250,22 +250,13 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
   return note_loss(info, setup);
 }
 
-static ep_status fit_sums(ep_model **model, ep_fit_info *info, const char *path,
-                          const ep_setup *setup) {
-  ep_sums *sums;
-  EP_TRY(ep_sums_load(&sums, path));
-  const ep_status st = ep_fit_sums(NULL, model, info, sums, setup);
-  ep_sums_free(sums);
-  return st;
-}
-
 static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
                      ep_points *points, int argc, char **argv) {
   char why[200];
   ep_model *model = NULL;
   ep_fit_info info = {0};
   const char *sums = sums_path(argc, argv);
-  ep_status st = sums ? fit_sums(&model, &info, sums, setup) : EP_OK;
+  ep_status st = sums ? ep_fit_sums_file(&model, &info, sums, setup) : EP_OK;
   if (!sums) {
     choose_method(setup, why, argc, argv);
     st = fit_data(&model, &info, points, setup, *why, argc, argv);

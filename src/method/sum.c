@@ -19,8 +19,8 @@ ep_status ep_sum_new(ep_sum *out, ptrdiff_t m, bool whitened) {
   return st;
 }
 
-ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) {
-  *out = (ep_sum){.spread = spread};
+static ep_status new_parts(ep_sum *out, ep_dist *spread, bool lent) {
+  *out = (ep_sum){.spread = spread, .lent = lent};
   ep_status st = ep_mat_new(&out->C, EP_DOUBLE, spread->cols, spread->rows);
   if (!st) st = ep_mat_new(&out->B, EP_DOUBLE, spread->cols, spread->rows);
   if (!st) st = ep_mat_new(&out->psi, EP_DOUBLE, 1, spread->order);
@@ -28,8 +28,17 @@ ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) {
   return st;
 }
 
+ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) { return new_parts(out, spread, false); }
+
+ep_status ep_sum_new_like(ep_sum *out, const ep_sum *like) {
+  return like->spread ? new_parts(out, like->spread, true)
+                      : ep_sum_new(out, like->C.rows, ep_sum_is_whitened(like));
+}
+
+ptrdiff_t ep_sum_features(const ep_sum *s) { return s->spread ? s->spread->order : s->C.rows; }
+
 void ep_sum_free(ep_sum *s) {
-  ep_dist_free(s->spread);
+  if (!s->lent) ep_dist_free(s->spread);
   s->spread = NULL;
   ep_mat_free(&s->psi);
   ep_mat_free(&s->B);
@@ -132,6 +141,16 @@ static void add_product(adding *a, const ep_mat *A, const ep_mat *B) {
   ep_mat_mul(&a->part, 1, A, EP_T, B, EP_N, beta(a));
   a->rows += A->rows;
   flush(a, false);
+}
+
+/* What was there before is whole on every rank, and counts once. */
+static void ranks_begin(ep_sum *sum) {
+  if (sum->spread || sum->anchors == 0 || ep_comm_rank() == 0) return;
+  sum->anchors = sum->views = sum->pairs = 0;
+  ep_mat_fill(&sum->C, 0);
+  if (!ep_sum_is_whitened(sum)) return;
+  ep_mat_fill(&sum->B, 0);
+  ep_mat_fill(&sum->psi, 0);
 }
 
 /* over the shares of all ranks */
@@ -253,6 +272,7 @@ static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
   ep_share mine = {0, p->anchors};
   if (!sum->spread) mine = ep_comm_share(p->anchors);
   const ptrdiff_t end = mine.first + mine.count;
+  ranks_begin(sum);
   ep_mat_axpy(&sum->B, -1 / (double)g.most, &sum->C); /* what was there is whole already */
   for (ptrdiff_t i = mine.first, count; i < end; i += count) {
     EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
@@ -372,6 +392,7 @@ static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, cons
   EP_TRY(new_adding(&C, work, &sum->C, rows->points->X.prec));
   const ep_share mine = ep_comm_share(p->anchors);
   const ptrdiff_t end = mine.first + mine.count;
+  ranks_begin(sum);
   for (ptrdiff_t i = mine.first; i < end; i += rows->block) {
     const ptrdiff_t n = ep_least(rows->block, end - i);
     const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);

@@ -107,9 +107,72 @@ def test_spread_where_it_does_not_fit(run, ep, tmp_path):
     fails(tmp_path, 2, "fit", *how, "--memory", "60M", code=2, words=["a rank, more than --memory: take more ranks"])
 
 
-def test_what_is_not_spread(ep, tmp_path):
+def same_spans(good, tmp_path, alone, result):
+    a, b = np.array(alone["eigenvalues"]), np.array(result["eigenvalues"])
+    assert len(a) == len(b) and np.abs(a - b).max() < 1e-10 * a.max()
+    A, B = spans(tmp_path, good, "1", "n")
+    assert np.linalg.norm(A - B @ (B.T @ A)) < 1e-8
+
+
+OPEN = {"ridge": ["--width", 61, "--ridge", "auto"], "outputs": ["--features", "patches:9,5,2", "--outputs", "auto"],
+        "both": ["--width", 40, "--ridge", "auto", "--outputs", "auto"]}
+
+
+@pytest.mark.parametrize("solver, ranks", [("local", 2), ("local", 4), ("scalapack", 1), ("scalapack", 2), ("scalapack", 3),
+                                           ("scalapack", 4), ("elpa", 2)])
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_chosen_does_not_depend_on_ranks(run, good, tmp_path, name, solver, ranks):
+    """Ridge and outputs by points that are held out, from sums that every rank has or that are spread: one answer."""
+    how = [*DATA, "--method", "whitened", "--views", 3, "--augment", "shift:1", *OPEN[name]]
+    alone = json.loads(good("fit", *how, "--threads", 1, "--json", "--out", "1.npz"))
+    result = json.loads(run(ranks, "fit", *how, "--solver", solver, "--json", "--out", "n.npz"))
+    assert result["ridge_share"] == alone["ridge_share"] and result["ridge"] == pytest.approx(alone["ridge"], rel=1e-12)
+    assert ("solver" in result) == (solver != "local")
+    same_spans(good, tmp_path, alone, result)
+
+
+@pytest.fixture
+def sums(good):
+    def make(*how):
+        for k in 1, 2:
+            good("accumulate", *DATA, *how, "--shard", f"{k}/2", "--out", f"part{k}.npz")
+        good("merge", "part1.npz", "part2.npz", "--out", "sums.npz")
+
+    return make
+
+
+@pytest.mark.parametrize("solver, ranks, shape", [("scalapack", 1, MANY), ("scalapack", 2, MANY), ("scalapack", 3, MANY),
+                                                  ("scalapack", 4, MANY), ("elpa", 2, MANY), ("scalapack", 3, FEW)])
+def test_sums_of_files_spread_over_ranks(run, good, sums, tmp_path, solver, ranks, shape):
+    """Every rank reads its part of B and C: the model of one process; the same bits again."""
+    sums("--views", 3, *shape)
+    alone = json.loads(good("fit", "--from", "sums.npz", "--json", "--out", "1.npz"))
+    result = json.loads(run(ranks, "fit", "--from", "sums.npz", "--solver", solver, "--json", "--out", "n.npz"))
+    assert result["solver"].startswith("ELPA" if solver == "elpa" else "ScaLAPACK")
+    same_spans(good, tmp_path, alone, result)
+    first = (tmp_path / "n.npz").read_bytes()
+    run(ranks, "fit", "--from", "sums.npz", "--solver", solver, "--out", "n.npz")
+    assert (tmp_path / "n.npz").read_bytes() == first
+
+
+def test_sums_that_one_process_cannot_hold(run, ep, good, tmp_path):
+    """64 MB of sums: two ranks of 80 MB read their halves by themselves, one is told; the file is whole or refused."""
+    good("accumulate", "--data", "digits", "--samples", 60, "--width", 2000, "--outputs", 2, "--shard", "1/1", "--out", "s.npz")
+    how = ["fit", "--from", "s.npz", "--memory", "80M"]
+    alone = ep(*how)
+    assert alone.code == 2 and "two covariances of 2000 features" in alone.err
+    result = json.loads(run(2, *how, "--json"))
+    assert result["solver"].startswith("ScaLAPACK on 1 x 2 ranks") and result["peak_memory"] < 80 * 2**20
+    with open(tmp_path / "s.npz", "r+b") as file:
+        file.seek(20_000_000)
+        file.write(b"\1" * 64)
+    fails(tmp_path, 2, *how, code=2, words=["s.npz:sum_", "damaged"])
+
+
+def test_what_is_not_spread(ep, good, tmp_path):
     assert "under mpirun" in ep("fit", *DATA, "--method", "whitened", "--solver", "scalapack").err
-    fails(tmp_path, 2, "fit", *DATA, "--method", "whitened", "--solver", "elpa", "--ridge", "auto", code=2, words=["--ridge auto"])
+    good("accumulate", *DATA, "--method", "pca", "--width", 30, "--shard", "1/1", "--out", "s.npz")
+    fails(tmp_path, 2, "fit", "--from", "s.npz", "--solver", "elpa", code=2, words=["s.npz", "--solver elpa", "of pca"])
 
 
 @pytest.mark.parametrize("how", [[], ["--batch", 50], ["--loss", "vicreg", "--depth", 2], ["--loss", "ntxent", "--batch", 60],
