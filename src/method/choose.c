@@ -30,15 +30,6 @@ ptrdiff_t ep_choice_outputs(ptrdiff_t m, const ep_setup *s) {
   return s->net.outputs == EP_AUTO ? most : s->net.outputs;
 }
 
-/* the anchors first .. end, with the points of all */
-static ep_points part_of(const ep_points *points, ptrdiff_t first, ptrdiff_t end) {
-  ep_points part = *points;
-  part.pairs.anchor += first;
-  part.pairs.start += first;
-  part.pairs.anchors = end - first;
-  return part;
-}
-
 /* a tenth of every tenth is held out: data may be sorted */
 ep_status ep_choice_sums(ep_sum *fit, ep_sum *held, const ep_map *map, const ep_points *points) {
   const ptrdiff_t n = points->pairs.anchors;
@@ -46,9 +37,8 @@ ep_status ep_choice_sums(ep_sum *fit, ep_sum *held, const ep_map *map, const ep_
            "%td anchors are too few to choose --ridge or --outputs by: give numbers", n);
   for (ptrdiff_t k = 0; k < SEGMENTS; k++) {
     const ptrdiff_t a = n * k / SEGMENTS, b = n * (k + 1) / SEGMENTS, cut = b - (b - a) / 10;
-    const ep_points most = part_of(points, a, cut), rest = part_of(points, cut, b);
-    EP_TRY(ep_sum_whitened(fit, map, &most));
-    EP_TRY(ep_sum_whitened(held, map, &rest));
+    EP_TRY(ep_sum_whitened_some(fit, map, points, (ep_share){a, cut - a}));
+    EP_TRY(ep_sum_whitened_some(held, map, points, (ep_share){cut, b - cut}));
   }
   return EP_OK;
 }

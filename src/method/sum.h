@@ -29,6 +29,8 @@ void ep_sum_add(const ep_sum *to, const ep_sum *from); /* matrices; counts are e
 void ep_sum_count(ep_sum *to, const ep_sum *from);
 /* Adds the anchors of the points. pca keeps features that are met again, within `memory`. */
 ep_status ep_sum_whitened(ep_sum *sum, const ep_map *map, const ep_points *points);
+ep_status ep_sum_whitened_some(ep_sum *sum, const ep_map *map, const ep_points *points,
+                               ep_share anchors);
 ep_status ep_sum_pca(ep_sum *sum, const ep_map *map, const ep_points *points, double memory);
 /* Bytes that a sum of so many features takes, and adding to it besides. */
 double ep_sum_bytes(ptrdiff_t features, bool whitened);

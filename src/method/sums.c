@@ -54,7 +54,7 @@ static ptrdiff_t anchor_at(const ep_points *points, bool all, ptrdiff_t i, ptrdi
   const ptrdiff_t n = data ? points->total : points->pairs.anchors;
   const ptrdiff_t at =
       count > 1 ? (ptrdiff_t)((double)i * (double)(n - 1) / (double)(count - 1)) : 0;
-  return data ? at : points->pairs.anchor[at];
+  return data ? at : ep_points_view(points, at, 0);
 }
 
 /* to (1 x D) = sum of +- x over all anchors, or over so many of them that are spread over the data: another value in one of

@@ -238,10 +238,10 @@ static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *inf
 /* --features auto becomes a recipe */
 static ep_status choose_features(ep_setup *own, ep_model *model, ep_fit_info *info,
                                  const ep_points *points) {
-  const ptrdiff_t n = points->pairs.anchors, partners = points->pairs.start[n];
+  const ptrdiff_t n = points->pairs.anchors;
   const ep_recipe_ask ask = {.shape = points->shape,
                              .anchors = n,
-                             .views = n > 0 ? 1 + partners / n : 1,
+                             .views = n > 0 ? ep_points_most_views(points) : 1,
                              .prec = points->X.prec,
                              .memory = ep_run_memory_left(&own->run),
                              .time = own->feature.time,
