@@ -289,7 +289,8 @@ static ep_status read_files(ep_points *out, pair_files *f, const ep_data_config 
   f->positives = f->count - 1;
   EP_TRY(add_files(f, config->negatives));
   EP_TRY(ep_rows_stack(&rows, f->list, f->count));
-  const ep_status st = use_files(out, &rows, f, data, run, all);
+  ep_status st = ep_rows_same(rows, config->anchors);
+  if (!st) st = use_files(out, &rows, f, data, run, all);
   ep_rows_free(rows);
   return st;
 }

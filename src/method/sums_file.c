@@ -142,7 +142,8 @@ static ep_status read_part(const ep_mat *to, const ep_dist *s, const char *path,
   EP_CHECK(length > 4 && strcmp(path + length - 4, ".npz") == 0, EP_ERR_ARG,
            "%s: to be read by parts of ranks its name has to end in .npz", path);
   EP_TRY(ep_rows_stack(&rows, list, 1));
-  const ep_status st = take_parts(to, &work, s, rows, full);
+  ep_status st = ep_rows_same(rows, full);
+  if (!st) st = take_parts(to, &work, s, rows, full);
   ep_work_free(&work);
   ep_rows_free(rows);
   return st;

@@ -274,19 +274,68 @@ def test_what_was_chosen_is_said(tmp_path):
     assert done.returncode == 0 and "ranks    2, 2 on this node, each of 1 thread, on " in done.stderr and "cores" in done.stderr
 
 
-def test_a_rank_that_fails_ends_all(tmp_path):
-    """The data are not there on one node: rank 1 alone runs in a folder without them."""
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
-    (tmp_path / "other").mkdir()
+def apart(tmp_path, ranks, *args):
+    """Rank 1 alone runs in the folder `other`."""
+    (tmp_path / "other").mkdir(exist_ok=True)
     script = tmp_path / "rank.sh"
     script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] && cd other\nexec {PROGRAM} "$@"\n')
     script.chmod(0o755)
-    how = mpi(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
+    how = mpi(tmp_path, ranks, *args)
     how["args"][how["args"].index(str(PROGRAM))] = str(script)
+    return how
+
+
+OTHERS = {"fit": ["fit", "--data", "x.npy", "--width", 20, "--epochs", 2],
+          "pairs": ["fit", "--anchors", "x.npy", "--positives", "x.npy", "--width", 20, "--epochs", 2],
+          "accumulate": ["accumulate", "--data", "x.npy", "--width", 20, "--shard", "1/1"],
+          "embed": ["embed", "--data", "same.npy", "--model", "m.npz"],
+          "probe": ["probe", "--embedding", "x.npy", "--labels", "y.npy", "--probe", "ridge"],
+          "sums": ["fit", "--from", "s.npz", "--solver", "scalapack"]}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("shape", [(50, 4), (49, 4)], ids=["other values", "other rows"])
+def test_other_data_on_one_node(tmp_path, good, name, shape):
+    """Another file under the same name: one line names it and the rank, and nothing is written. The same file: as ever."""
+    same, other = tmp_path, tmp_path / "other"
+    other.mkdir()
+    for folder, size in (other, shape), (same, (50, 4)):
+        x = np.random.default_rng(size[0] + (folder == other)).normal(size=size)
+        for path, array in ("x.npy", x), ("same.npy", np.ones((50, 4))), ("y.npy", np.arange(len(x)) % 3):
+            np.save(same / path, array)
+        good("fit", "--data", "x.npy", "--method", "pca", "--width", 20, "--outputs", 2, "--out", "m.npz")
+        good("accumulate", "--data", "x.npy", "--width", 20, "--outputs", 2, "--shard", "1/1", "--out", "s.npz")
+        for path in ("x.npy", "same.npy", "y.npy", "m.npz", "s.npz") if folder == other else ():
+            (other / path).write_bytes((same / path).read_bytes())
+    args = [*OTHERS[name], *([] if name == "probe" else ["--out", "out.npy" if name == "embed" else "out.npz"])]
+    done = subprocess.run(timeout=60, **apart(tmp_path, 3, *args))
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode == 2 and len(ours) == 1 and "another file for rank 1 than for rank 0" in ours[0], done.stderr
+    assert {"embed": "m.npz", "sums": "s.npz"}.get(name, "x.npy") in ours[0] and not list(tmp_path.glob("**/out.np*"))
+    for path in "x.npy", "m.npz", "s.npz", "y.npy":
+        (other / path).write_bytes((same / path).read_bytes())
+    assert subprocess.run(timeout=60, **apart(tmp_path, 3, *args)).returncode == 0
+
+
+def test_a_rank_that_fails_ends_all(tmp_path):
+    """The data are not there on one node: rank 1 alone runs in a folder without them."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
+    how = apart(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
     done = subprocess.run(timeout=60, **how)
     ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
     assert done.returncode == 2 and len(ours) == 1 and "rank 1" in ours[0] and "x.npy" in ours[0], done.stderr
     assert not (tmp_path / "model.npz").exists()
+
+
+def test_two_ranks_that_fail(tmp_path):
+    """All but the first: the lower of them says so, and is not ended by the other before it has."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
+    how = apart(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
+    script = tmp_path / "rank.sh"
+    script.write_text(script.read_text().replace("= 1", "!= 0"))
+    done = subprocess.run(timeout=60, **how)
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode == 2 and len(ours) == 1 and "rank 1" in ours[0] and "x.npy" in ours[0], done.stderr
 
 
 def ranks_of(process):
@@ -320,6 +369,27 @@ def test_a_killed_rank(tmp_path):
     process.communicate(timeout=60)
     assert process.returncode != 0 and not (tmp_path / "model.npz").exists()
     assert np.load(tmp_path / "model.npz.checkpoint.npz")["theta"].ndim == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_part_that_is_not_finished(tmp_path, run, good, number):
+    """A rank that is killed, or asked to stop, in the middle of a shard: all end, no part is there; the one that was finished stays
+    usable, and the shard can be made again on another number of ranks."""
+    how = ["accumulate", *DATA, "--width", 40]
+    run(2, *how, "--shard", "1/2", "--out", "a.npz")
+    first = (tmp_path / "a.npz").read_bytes()
+    process = subprocess.Popen(**mpi(tmp_path, 2, "accumulate", "--data", "digits", "--views", 400, "--width", 800, "--shard", "1/1",
+                                     "--out", "b.npz"))
+    found = ranks_of(process)
+    time.sleep(1)
+    os.kill(found[1], number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0 and not list(tmp_path.glob("b.npz*")) and (tmp_path / "a.npz").read_bytes() == first, err
+    ours = [line for line in err.splitlines() if line.startswith("eigenpair ")]
+    assert len(ours) == 1 and "interrupted" in ours[0], err  # by the signal, or by mpirun because the other was killed
+    assert number != signal.SIGKILL or "rank 1" in err and "signal 9" in err, err
+    run(3, *how, "--shard", "2/2", "--out", "b.npz")
+    good("merge", "a.npz", "b.npz")
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C at mpirun", "SIGTERM to a rank"])
