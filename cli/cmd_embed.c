@@ -8,7 +8,7 @@
 #define EMBED_OPTIONS(X, S)                                                           \
   X(S, TEXT, model, "model.npz", 0, 0, NULL, "the model, as written by fit")          \
   X(S, TEXT, out, "embedding.npy", 0, 0, NULL,                                        \
-    "the embedding (n, Z), rows as in the data; NAME.csv: as CSV")                    \
+    "the embedding (n, Z), rows as in the data; NAME.csv: as CSV; -: CSV to read on") \
   X(S, FLAG, normalise, NULL, 0, 0, NULL,                                             \
     "divide by the norm of the features: W'psi(x) in the place of M^{-1/2} W'phi(x)") \
   X(S, TEXT, labels_out, "", 0, 0, NULL, "also write the labels of the data, where it has some")
@@ -41,7 +41,8 @@ void help_embed(FILE *to) {
   ep_option_group groups[5];
   groups_of(groups, &s);
   fprintf(to,
-          "\n  eigenpair embed --model model.npz --data digits:test --out embedding.npy\n\n"
+          "\n  eigenpair embed --model model.npz --data digits:test --out embedding.npy\n"
+          "  eigenpair embed --model model.npz --data new.csv --out - | sort -t, -g | head\n\n"
           "Points are scaled as they were for the fit, unless --scale says otherwise.\n");
   args_help(groups, to);
 }
@@ -61,8 +62,9 @@ static ep_status report(const setup_embed *s, ptrdiff_t rows, ptrdiff_t outputs)
                                 (json_int_t)rows, "outputs", (json_int_t)outputs, "peak_memory",
                                 (double)ep_memory_peak(), "version", ep_version(), "machine",
                                 machine_json(), "config", own_config(s)));
-  print_count(stdout, (double)rows);
-  printf(" points in %td dimensions: %s\n", outputs, s->embed.out);
+  FILE *to = is_stdout(s->embed.out) ? stderr : stdout; /* where the numbers are not */
+  print_count(to, (double)rows);
+  fprintf(to, " points in %td dimensions: %s\n", outputs, s->embed.out);
   return EP_OK;
 }
 
@@ -73,23 +75,24 @@ typedef struct {
   ep_rows *rows;
   int *labels;
   bool unit;
-  ep_mat X, E; /* (block, D), (block, Z) */
-  ep_file file;
-  bool csv;
+  ep_mat X, E;  /* (block, D), (block, Z) */
+  ep_file file; /* not open: to standard output */
+  FILE *csv;    /* NULL: .npy */
 } embedding;
 
-static ep_status begin_csv(ep_file *file, const char *path, ptrdiff_t outputs) {
-  EP_TRY(ep_file_open(file, path));
-  for (ptrdiff_t j = 0; j < outputs; j++) fprintf(file->stream, "%sz%td", j ? "," : "", j + 1);
-  fputc('\n', file->stream);
+static ep_status begin_csv(embedding *e, const char *path, ptrdiff_t outputs) {
+  if (!is_stdout(path)) EP_TRY(ep_file_open(&e->file, path));
+  e->csv = e->file.stream ? e->file.stream : stdout;
+  for (ptrdiff_t j = 0; j < outputs; j++) fprintf(e->csv, "%sz%td", j ? "," : "", j + 1);
+  fputc('\n', e->csv);
   return EP_OK;
 }
 
 /* as many digits as give the same number again */
-static void add_csv(ep_file *file, const ep_mat *F) {
+static void add_csv(FILE *to, const ep_mat *F) {
   for (ptrdiff_t i = 0; i < F->rows; i++)
     for (ptrdiff_t j = 0; j < F->cols; j++)
-      fprintf(file->stream, "%.*g%c", F->prec == EP_SINGLE ? 9 : 17, ep_get(F, i, j),
+      fprintf(to, "%.*g%c", F->prec == EP_SINGLE ? 9 : 17, ep_get(F, i, j),
               j + 1 < F->cols ? ',' : '\n');
 }
 
@@ -124,7 +127,7 @@ static ep_status embed_blocks(embedding *e) {
     st = ep_rows_read(&x, e->rows, NULL, i);
     if (!st && e->unit) ep_scale_to_unit(&x);
     if (!st) st = ep_model_embed(NULL, &f, e->model, &x);
-    if (!st && e->csv) add_csv(&e->file, &f);
+    if (!st && e->csv) add_csv(e->csv, &f);
     else if (!st) ep_npy_add_rows(&e->file, &f);
     ep_run_set_hooks(ep_run_current(), &hooks);
     if (!st) st = ep_run_step("points", (double)(i + here), (double)n);
@@ -144,13 +147,13 @@ static ep_status embed(embedding *e, const setup_embed *s) {
   const ptrdiff_t most = fit > 16384 ? 16384 : fit > 1 ? (ptrdiff_t)fit : 1;
   EP_TRY(ep_mat_new(&e->X, prec, n < most ? n : most, ep_rows_length(e->rows)));
   EP_TRY(ep_mat_new(&e->E, prec, e->X.rows, z));
-  e->csv = ends_in_csv(s->embed.out);
-  EP_TRY(e->csv ? begin_csv(&e->file, s->embed.out, z)
-                : ep_npy_begin(&e->file, s->embed.out, prec, n, z));
+  EP_TRY(is_stdout(s->embed.out) || ends_in_csv(s->embed.out)
+             ? begin_csv(e, s->embed.out, z)
+             : ep_npy_begin(&e->file, s->embed.out, prec, n, z));
   const ep_status st = embed_blocks(e);
   if (st) ep_file_discard(&e->file);
   EP_TRY(st);
-  EP_TRY(ep_file_commit(&e->file));
+  if (e->file.stream) EP_TRY(ep_file_commit(&e->file));
   if (s->embed.labels_out[0]) EP_TRY(ep_npy_write_labels(s->embed.labels_out, e->labels, n));
   return report(s, n, z);
 }
@@ -165,7 +168,10 @@ ep_status cmd_embed(int argc, char **argv) {
   s.own_missing = args_has(argc, argv, "missing");
   s.argc = argc;
   s.argv = argv;
-  const char *const outputs[] = {s.embed.out, s.embed.labels_out, NULL};
+  EP_CHECK(!s.cli.json || !is_stdout(s.embed.out), EP_ERR_ARG,
+           "--out %s and --json are both for standard output: give one of them", s.embed.out);
+  const char *const outputs[] = {is_stdout(s.embed.out) ? "" : s.embed.out, s.embed.labels_out,
+                                 NULL};
   EP_TRY(check_outputs(outputs, groups));
   EP_TRY(work_begin(&s.run, s.cli.progress));
   EP_TRY(ep_model_load(&e.model, s.embed.model, ep_run_precision(&s.run)));

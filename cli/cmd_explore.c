@@ -81,41 +81,6 @@ static ep_status read_data(ep_explore_input *in, ep_dataset *set, const setup_ex
   return EP_OK;
 }
 
-/* the next line of the text, without its end; NULL: none is left */
-static char *next_line(char **rest) {
-  char *line = strsep(rest, "\n");
-  if (!line || (!*rest && !*line)) return NULL; /* what follows the last end is no line */
-  const size_t n = strlen(line);
-  if (n && line[n - 1] == '\r') line[n - 1] = '\0';
-  return line;
-}
-
-static ep_status add_lines(json_t *lines, char *text, const char *path) {
-  for (char *rest = text, *line; (line = next_line(&rest));) {
-    const size_t n = json_array_size(lines);
-    EP_CHECK(json_array_append_new(lines, json_string(line)) == 0, EP_ERR_INPUT,
-             "%s: line %zu is not UTF-8", path, n + 1);
-    if (n % 4096 == 0) EP_TRY(ep_run_look());
-  }
-  return EP_OK;
-}
-
-static ep_status read_text(ep_explore_input *in, const char *path) {
-  unsigned char *bytes;
-  size_t size;
-  if (!*path) return EP_OK;
-  EP_TRY(ep_file_read(&bytes, &size, path));
-  in->text = json_array();
-  const ep_status st = add_lines(in->text, (char *)bytes, path);
-  ep_release(bytes);
-  EP_TRY(st);
-  EP_CHECK(
-      (ptrdiff_t)json_array_size(in->text) == in->E.rows, EP_ERR_SHAPE,
-      "%s: %zu lines for %td points%s", path, json_array_size(in->text), in->E.rows,
-      (ptrdiff_t)json_array_size(in->text) == in->E.rows + 1 ? "; a header is one too many" : "");
-  return EP_OK;
-}
-
 /* ---- names of columns: the first line of a table, where it has a word for each and is no row of numbers */
 
 static void trim(char **field) {
@@ -295,7 +260,7 @@ static ep_status work(setup_explore *s, ep_explore_input *in, ep_dataset *set, i
         read_labels(labels, classes, s->data.labels, &s->data, &in->E, s->look.embedding, &s->run));
   in->labels = *labels ? *labels : set->labels;
   in->classes = *labels ? *classes : set->classes;
-  EP_TRY(read_text(in, s->look.text));
+  if (s->look.text[0]) EP_TRY(ep_lines_read(&in->text, s->look.text, in->E.rows));
   EP_TRY(read_columns(in, s, set));
   EP_TRY(ep_explore(&page, &result, in, &s->explore, &s->run));
   const ep_status st = finish(page, result, s, argc, argv);

@@ -130,6 +130,8 @@ static ep_status check_flags(const setup *s, int argc, char **argv) {
            "--kernel-matrix wants the kernel of the new points: --test-kernel Kx.npy");
   EP_CHECK(given || (!r->test_kernel[0] && !r->test_diagonal[0]), EP_ERR_ARG,
            "--test-kernel and --test-diagonal go with --kernel-matrix");
+  EP_CHECK(given || r->test[0] || (!r->test_labels[0] && r->test_samples == 0), EP_ERR_ARG,
+           "--test-labels and --test-samples are of new points: give --test");
   EP_CHECK(r->ridge == 0 || r->noise == 0, EP_ERR_ARG, "--ridge and --noise: give one of them");
   EP_CHECK(ridge || (r->ridge == 0 && r->noise == 0), EP_ERR_ARG,
            "--method %s knows no ridge: use --method ridge", ep_regress_method_name(r->method));

@@ -33,7 +33,7 @@ static ep_status read_document(json_t **out, const char *path) {
   size_t size;
   json_error_t error;
   EP_TRY(ep_file_read(&bytes, &size, path));
-  const ep_status st = ep_json_check(size, ep_run_room(), path);
+  const ep_status st = ep_json_check((const char *)bytes, size, ep_run_room(), path);
   *out = st ? NULL : json_loadb((const char *)bytes, size, JSON_REJECT_DUPLICATES, &error);
   ep_release(bytes);
   EP_TRY(st);

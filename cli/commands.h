@@ -175,6 +175,7 @@ void terminal_clear(void); /* removes the progress line */
 /* ---- output.c */
 
 bool ends_in_csv(const char *path);
+bool is_stdout(const char *path); /* - or /dev/stdout */
 /* Nobody gets an array in a file that is called a table. */
 ep_status check_no_csv(const char *path, const char *ending);
 /* Can these files be made, are they all different, and is none of them an input? Inputs are the other texts in the groups

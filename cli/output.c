@@ -84,6 +84,10 @@ bool ends_in_csv(const char *path) {
   return n > 4 && strcmp(path + n - 4, ".csv") == 0;
 }
 
+bool is_stdout(const char *path) {
+  return strcmp(path, "-") == 0 || strcmp(path, "/dev/stdout") == 0;
+}
+
 ep_status check_no_csv(const char *path, const char *ending) {
   EP_CHECK(!ends_in_csv(path), EP_ERR_ARG,
            "%s: what is written is no CSV: name it %s (embed --out NAME.csv writes CSV)", path,
@@ -94,6 +98,10 @@ ep_status check_no_csv(const char *path, const char *ending) {
 ep_status check_outputs(const char *const outputs[], const ep_option_group *groups) {
   for (int i = 0; outputs[i]; i++) {
     if (!outputs[i][0]) continue;
+    EP_CHECK(!is_stdout(outputs[i]), EP_ERR_ARG,
+             "%s: only embed writes to standard output, as CSV; give the name of a file (./- for "
+             "one that is called so); --json prints results",
+             outputs[i]);
     for (int j = 0; j < i; j++)
       EP_CHECK(!outputs[j][0] || !ep_file_same(outputs[i], outputs[j]), EP_ERR_ARG,
                "%s: two outputs have this name", outputs[i]);

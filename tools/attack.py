@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""attack.py BUILD [--short] [--again] [--minutes=N] [--write] [PART...]: runs the attacks of tests/attack on the program in BUILD,
-in full or in short, all parts or some. Every test that ends is a line of BUILD/attack/PART-FORM.log with its counts and revision;
+"""attack.py BUILD [--short] [--again] [--minutes=N] [--write | --page] [PART...]: runs the attacks of tests/attack on the program in BUILD,
+in full or in short, all parts or some, two at a time. Every test that ends is a line of BUILD/attack/PART-FORM.log with its counts and revision;
 one that passed with this very program and this very test is not run again, so that what was broken off (or ended by
 --minutes, before its next test) goes on; --again: from the beginning. --write: docs/reliability.md from what is there, and from
-the last runs of the fuzz targets; a row whose part was not run here stays as it is on the page. Every row says which revision it
+the last runs of the fuzz targets; --page: that alone; a row whose part was not run here stays as it is on the page. Every row says which revision it
 is of."""
+import concurrent.futures
 import hashlib
 import json
 import os
@@ -49,8 +50,10 @@ def run(build, part, form, again, end):
                EP_ATTACK_LOG=str(log), EP_ATTACK_KEY=key(build, part), EP_ATTACK_REVISION=revision(), EP_ATTACK_END=str(end),
                EP_FAILING_MALLOC=str(build / "tests/libep_failing_malloc.so"),
                EP_FAILING_FILES=str(build / "tests/libep_failing_files.so"))
-    done = subprocess.run(["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                           str(ROOT / f"tests/attack/test_{part}.py")], env=env, cwd=ROOT).returncode
+    words = ["/usr/bin/python3", "-m", "pytest", "-q", "-p", "no:cacheprovider", str(ROOT / f"tests/attack/test_{part}.py")]
+    with open(log.with_suffix(".out"), "w") as out:
+        done = subprocess.run(words, env=env, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT).returncode
+    print(f"== {part}\n" + log.with_suffix(".out").read_text(), end="", flush=True)
     return done not in (0, 5) and not (done == 2 and time.time() > end)  # 5: nothing was left to do; 2: ended by the time
 
 
@@ -86,7 +89,7 @@ def row(cells):
 
 def kept(first, columns):
     """The row of the page that begins so and has so many cells."""
-    return row(next((r for r in page() if r[0] == first and len(r) == columns), [first] + [""] * (columns - 1)))
+    return row(next((r for r in page() if r[0] == first and len(r) == columns), [first] + ["-"] * (columns - 1)))
 
 
 def attacks(build):
@@ -142,11 +145,13 @@ def main():
     words = sys.argv[1:]
     build, form = pathlib.Path(words.pop(0)).resolve(), "short" if "--short" in words else "long"
     minutes = next((float(w.split("=")[1]) for w in words if w.startswith("--minutes=")), 1e6)
-    parts = [w for w in words if not w.startswith("--")] or ([] if words == ["--write"] else list(PARTS))
+    parts = [w for w in words if not w.startswith("--")] or ([] if "--page" in words else list(PARTS))
     (build / "attack").mkdir(exist_ok=True)
     end = time.time() + 60 * minutes
-    failed = [p for p in parts if run(build, p, form, "--again" in words, end)]
-    if "--write" in words:
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:  # the first takes half of the time
+        results = pool.map(lambda p: run(build, p, form, "--again" in words, end), parts)
+    failed = [p for p, bad in zip(parts, results) if bad]
+    if "--write" in words or "--page" in words:
         write(build)
     print(f"attack: {', '.join(failed) or 'nothing'} failed" if parts else "attack: docs/reliability.md is written")
     return bool(failed)

@@ -37,22 +37,33 @@ char *ep_json_text(const json_t *value, size_t flags) {
   return NULL;
 }
 
-/* Once it is read, JSON takes up to 48 times its text: "[]," are three bytes, an empty list is 130. */
-enum { WORST = 48, LEAST = 64 << 10, MOST = 8 << 20 };
+double ep_json_becomes(const char *text, size_t size) {
+  size_t bytes = 256 + 2 * size;
+  for (size_t i = 0; i < size; i++) switch (text[i]) {
+      case '[': bytes += 160; break;
+      case '{': bytes += 360; break;
+      case ':': bytes += 112; break;
+      case ',': bytes += 64; break;
+      case '"': bytes += 24; break;
+      default: break;
+    }
+  return (double)bytes;
+}
 
-ep_status ep_json_check(size_t size, double room, const char *what) {
-  EP_CHECK(size <= LEAST || (double)size * WORST <= room, EP_ERR_INPUT,
+ep_status ep_json_check(const char *text, size_t size, double room, const char *what) {
+  EP_CHECK(size <= 1024 || ep_json_becomes(text, size) <= room, EP_ERR_INPUT,
            "%s: its JSON has %zu bytes, which may take more than --memory", what, size);
   return EP_OK;
 }
 
 ep_status ep_json_parse(json_t **out, const char *text, double room, const char *what) {
+  enum { MOST = 8 << 20 };
   json_error_t error;
   const size_t size = strlen(text);
   *out = NULL;
   EP_CHECK(size <= MOST, EP_ERR_INPUT, "%s: its config has %zu bytes, %d at most", what, size,
            (int)MOST);
-  EP_TRY(ep_json_check(size, room / 16, what));
+  EP_TRY(ep_json_check(text, size, room / 4, what));
   *out = json_loads(text, JSON_REJECT_DUPLICATES, &error);
   EP_CHECK(*out || json_error_code(&error) != json_error_out_of_memory, EP_ERR_NOMEM,
            "%s: no memory for its JSON", what);

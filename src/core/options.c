@@ -148,23 +148,13 @@ static json_t *to_json(const ep_option *o, const void *config) {
   }
 }
 
-/* RFC 3629: 1 to 4 bytes a character, none longer than needed, no surrogates, none above 10ffff */
-static bool is_utf8(const char *text) {
-  for (const unsigned char *p = (const unsigned char *)text; *p;) {
-    const int n = *p < 0x80 ? 1 : *p < 0xe0 ? 2 : *p < 0xf0 ? 3 : 4;
-    if ((*p >= 0x80 && *p < 0xc2) || *p > 0xf4) return false;
-    if ((*p == 0xe0 && p[1] < 0xa0) || (*p == 0xed && p[1] > 0x9f)) return false;
-    if ((*p == 0xf0 && p[1] < 0x90) || (*p == 0xf4 && p[1] > 0x8f)) return false;
-    for (int i = 1; i < n; i++)
-      if ((p[i] & 0xc0) != 0x80) return false;
-    p += n;
-  }
-  return true;
+static bool is_text(const ep_option *o, const void *config) {
+  return ep_word_utf8(field(o, config), strlen(field(o, config)));
 }
 
 ep_status ep_options_to_json(json_t *object, const ep_option *table, const void *config) {
   for (const ep_option *o = table; o->name; o++) {
-    EP_CHECK(o->kind < EP_OPT_NAME || is_utf8(field(o, config)), EP_ERR_INPUT,
+    EP_CHECK(o->kind < EP_OPT_NAME || is_text(o, config), EP_ERR_INPUT,
              "option %s cannot be written as JSON: it is not UTF-8", o->name);
     EP_CHECK(json_object_set_new(object, o->name, to_json(o, config)) == 0, EP_ERR_NOMEM,
              "no memory for option %s as JSON", o->name);

@@ -8,3 +8,4 @@ size_t ep_word_edits(const char *a, const char *b); /* letters to change, add or
 void ep_word_nearer(const char **best, size_t *least, const char *word, const char *known);
 /* Texts are printed again: is there nothing in it that would speak to the terminal? Line breaks and tabs may be. */
 bool ep_word_printable(const char *text);
+bool ep_word_utf8(const char *bytes, size_t size);

@@ -2,6 +2,7 @@
 #include "data/cells.h"
 
 #include "core/mem.h"
+#include "core/words.h"
 #include "data/parse.h"
 
 #include <ctype.h>
@@ -198,13 +199,8 @@ static ep_status name_columns(ep_cells *c, const char *file) {
 }
 
 static ep_status check_text(const unsigned char *bytes, size_t size, const char *name) {
-  bool plain = true;
-  for (size_t i = 0; plain && i < size; i++) plain = bytes[i] < 128;
-  if (plain) return EP_OK;
-  json_t *text = json_stringn((const char *)bytes, size);
-  EP_CHECK(text, EP_ERR_INPUT,
+  EP_CHECK(ep_word_utf8((const char *)bytes, size), EP_ERR_INPUT,
            "%s: is not in UTF-8; convert it: iconv -f WINDOWS-1252 -t UTF-8 OLD > NEW", name);
-  json_decref(text);
   return EP_OK;
 }
 

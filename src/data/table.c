@@ -15,7 +15,15 @@
 
 static ep_status find_label(ep_reading *r) {
   const char *name = r->config->label_column;
-  if (*name) return ep_reading_column(&r->label, r, "label-column", name);
+  if (*name) {
+    char second[256];
+    EP_TRY(ep_reading_column(&r->label, r, "label-column", name));
+    snprintf(second, sizeof second, "%.240s.2", name);
+    if (ep_cells_find(&r->cells, second) >= 0)
+      ep_run_note("%s: several columns are called %s: labels are in the first, the second is %s",
+                  r->file, name, second);
+    return EP_OK;
+  }
   name = ep_plan_text(r->plan, "label");
   r->label = *name ? ep_cells_find(&r->cells, name) : -1;
   return EP_OK;

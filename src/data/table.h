@@ -32,6 +32,9 @@ ep_status ep_table_labels(int **labels, json_t **classes, ptrdiff_t *n, const ch
 /* Labels that are places in `from` become places in `classes`, which is added to. */
 ep_status ep_labels_rename(int *labels, ptrdiff_t n, json_t *classes, const json_t *from);
 
+/* The lines of a text as a JSON array of strings, one for each of `rows` points. */
+ep_status ep_lines_read(json_t **lines, const char *path, ptrdiff_t rows);
+
 /* Is it a plan that could have been learnt? `path` is the file it comes from; NULL: there is none, which is fine. */
 ep_status ep_plan_check(const json_t *plan, const char *path);
 

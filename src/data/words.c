@@ -7,6 +7,7 @@
 #include "data/parse.h"
 
 #include <eigenpair/array.h>
+#include <math.h>
 #include <string.h>
 
 enum { MOST_WORDS = 10000000, MOST_DIMENSIONS = 10000 };
@@ -91,6 +92,8 @@ static ep_status set_row(vocabulary *v, const json_t *entry, const char *word, c
     EP_CHECK(json_is_number(x), EP_ERR_INPUT, "%s: '%s' has fewer than %td numbers", name, word,
              v->dimensions);
     ep_set(&v->X, i, j, json_number_value(x));
+    EP_CHECK(isfinite(ep_get(&v->X, i, j)), EP_ERR_INPUT, "%s: '%s' has %g, too large a number",
+             name, word, json_number_value(x));
   }
   v->seen[i] = true;
   v->count++;

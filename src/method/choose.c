@@ -33,8 +33,11 @@ ptrdiff_t ep_choice_outputs(ptrdiff_t m, const ep_setup *s) {
 /* a tenth of every tenth is held out: data may be sorted */
 ep_status ep_choice_sums(ep_sum *fit, ep_sum *held, const ep_map *map, const ep_points *points) {
   const ptrdiff_t n = points->pairs.anchors;
-  EP_CHECK(n >= 10 * SEGMENTS, EP_ERR_INPUT,
-           "%td anchors are too few to choose --ridge or --outputs by: give numbers", n);
+  EP_CHECK(
+      n >= 10 * SEGMENTS, EP_ERR_INPUT,
+      "%td anchors are too few: some are held out, which takes %d; fit with numbers for --ridge "
+      "and --outputs holds none",
+      n, 10 * SEGMENTS);
   for (ptrdiff_t k = 0; k < SEGMENTS; k++) {
     const ptrdiff_t a = n * k / SEGMENTS, b = n * (k + 1) / SEGMENTS, cut = b - (b - a) / 10;
     EP_TRY(ep_sum_whitened_some(fit, map, points, (ep_share){a, cut - a}));

@@ -3,6 +3,7 @@
 
 #include "core/file.h"
 #include "core/hash.h"
+#include "core/mem.h"
 
 #include <eigenpair/machine.h>
 #include <stdio.h>
@@ -20,9 +21,13 @@ ep_status ep_jobs_fingerprint(char name[40], const json_t *settings) {
 }
 
 json_t *ep_jobs_read(const char *path) {
-  FILE *in = ep_file_stream(path);
-  json_t *job = in ? json_loadf(in, 0, NULL) : NULL;
-  if (in) fclose(in);
+  unsigned char *bytes;
+  size_t size;
+  if (ep_file_read(&bytes, &size, path)) return NULL;
+  const char *text = (const char *)bytes;
+  const bool fits = !ep_json_check(text, size, ep_run_room(), path);
+  json_t *job = fits ? json_loadb(text, size, 0, NULL) : NULL;
+  ep_release(bytes);
   return job;
 }
 

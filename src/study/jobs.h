@@ -6,7 +6,7 @@
 
 /* Hash of the settings and of this build, as text. */
 ep_status ep_jobs_fingerprint(char name[40], const json_t *settings);
-json_t *ep_jobs_read(const char *path); /* NULL: not there, or not whole */
+json_t *ep_jobs_read(const char *path); /* NULL: not there, not whole, or too large */
 ep_status ep_jobs_write(const char *path, const json_t *job);
 
 /* A fit within a job, from `start` (NULL: as the setup says): the job tells how far it is, not the fit. */

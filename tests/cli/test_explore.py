@@ -309,7 +309,7 @@ def test_refusals(ep, save, rng, tmp_path, args, words):
     save(e=rng.normal(size=(20, 3)), four=rng.normal(size=(4, 3)), many=np.zeros((100001, 1), np.float32),
          y=np.arange(20) % 3)
     (tmp_path / "t.txt").write_text("a\nb\n")
-    (tmp_path / "bad.txt").write_bytes(b"a\n\xff\n")
+    (tmp_path / "bad.txt").write_bytes(b"a\n\xff\n" + 18 * b"c\n")
     before = sorted(tmp_path.iterdir())
     result = ep("explore", *args)
     assert result.code == 2 and result.out == "" and words in result.err and result.err.count("\n") == 1, result

@@ -63,6 +63,31 @@ def test_output_that_is_no_file(ep, writer, no_file):
     assert (after.st_ino, after.st_mode) == (before.st_ino, before.st_mode)
 
 
+@pytest.mark.parametrize("name", ["-", "/dev/stdout"])
+def test_output_to_a_stream(ep, good, tmp_path, name):
+    """Defect 2: standard output where a stream makes sense: the CSV of embed, and nothing else, with its words elsewhere."""
+    embed = ["embed", "--model", "m.npz", "--data", "moons:20", "--out"]
+    good(*at("model", "m.npz"))
+    good(*embed, "e.csv")
+    code, out, err = ep(*embed, name)
+    assert (code, out) == (0, (tmp_path / "e.csv").read_text()) and "20 points in" in err and not (tmp_path / "-").exists()
+    code, out, err = ep(*embed, name, "--json")
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "give one of them" in err
+    for writer in WRITERS:
+        code, out, err = ep(*at(writer, name))
+        assert (code, out) == (2, "") and err.count("\n") == 1 and "only embed writes to standard output" in err
+    good(*at("kernel", "./-"))  # a file may be called so
+    assert (tmp_path / "-").exists()
+
+
+def test_full_stream(ep):
+    """Defect 2: numbers that do not arrive are an error."""
+    ep(*at("model", "m.npz"))
+    with open("/dev/full", "w") as full:
+        code, _, err = ep("embed", "--model", "m.npz", "--data", "moons:20", "--out", "-", stdout=full)
+    assert code == 1 and "standard output cannot be written" in err
+
+
 @pytest.mark.parametrize("writer", WRITERS)
 def test_output_through_a_link(good, tmp_path, writer):
     """Defect 2: a link stays a link, and the file it means is written, there already or not, in another folder or not."""

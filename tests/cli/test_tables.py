@@ -184,6 +184,14 @@ def test_labels_of_drawn_points(good, tmp_path):
     assert by_name["confusion"] == by_file["confusion"]
 
 
+def test_two_columns_of_one_name(ep, tmp_path):
+    (tmp_path / "t.csv").write_text("a,b,a\n" + "".join(f"{i % 2},{i * i % 7},{'xyz'[i % 3]}\n" for i in range(12)))
+    said = ep("fit", "t.csv", "--label-column", "a", "--epochs", 1, "--width", 8).err
+    assert "several columns are called a: labels are in the first, the second is a.2" in said
+    assert "several columns" not in ep("fit", "t.csv", "--label-column", "b", "--epochs", 1, "--width", 8).err
+    assert "labels: a.2" in ep("fit", "t.csv", "--label-column", "a.2", "--epochs", 1, "--width", 8).err
+
+
 def test_a_column_that_sounds_like_labels(ep, tmp_path):
     (tmp_path / "t.csv").write_text("a,b,class\n" + "".join(f"{i},{i * i % 7},{i % 2}\n" for i in range(12)))
     said = ep("fit", "t.csv", "--epochs", 1, "--width", 8).err

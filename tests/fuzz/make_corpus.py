@@ -91,6 +91,10 @@ put("cifar", "idx", idx(0x08, small, ">u1"))
 put("cifar", "csv", b"1,2\n3,4\n")
 put("cifar", "npy", npy(small.astype("<f4")))
 
+put("lines", "three", "one\nzwei, drei\r\n\u20ac \U0001f600".encode())
+put("lines", "mark", "\ufeffa\n\nb\n".encode())
+put("lines", "latin", b"caf\xe9\nb\n")
+put("lines", "packed", gzip.compress(b"a\nb\n", mtime=0))
 put("words", "three", b'{"size":3,"dimensions":2,"words":["a","7","\\u00e9"],"vectors":{"7":[3,-4.5,5,1],"a":[0.5,1e-2,1,0],'
     b'"\\u00e9":[1,2,3,2]},"unkVector":[0,0]}')
 put("words", "row", b'{"size":1,"dimensions":1,"words":["a"],"vectors":{"a":[1,1,5]}}')

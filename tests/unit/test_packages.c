@@ -56,6 +56,7 @@ static void words_refused(void **state) {
       {HEAD "\"vectors\":{\"a\":[1,2,3,1]}}", "word 1 is not 'a'"},
       {HEAD "\"vectors\":{\"a\":[1,null,3,0]}}", "'a' has fewer than 2 numbers"},
       {HEAD "\"vectors\":{\"a\":[1e999,2,3,0]}}", "is not JSON at byte"},
+      {HEAD "\"vectors\":{\"a\":[1e300,2,3,0]}}", "'a' has 1e+300, too large"},
       {HEAD "\"vectors\":{\"a\" [1,2,3,0]}}", "':' is missing"},
       {HEAD "\"vectors\":{\"a\":[1,2,3,0] \"7\":[1,2,3,1]}}", "',' is missing"},
   };

@@ -16,5 +16,7 @@ ep_status ep_json_copy(json_t **out, const json_t *value);
 char *ep_json_text(const json_t *value, size_t flags);
 /* Text to an object, or the reason why not: `what` (a file) is not JSON, or out of memory. */
 ep_status ep_json_parse(json_t **out, const char *text, double room, const char *what);
-/* Is there room for JSON of so many bytes, whatever it says? */
-ep_status ep_json_check(size_t size, double room, const char *what);
+/* At most so many bytes of memory once it is read: "[]," are three bytes of text, an empty list is 130. */
+double ep_json_becomes(const char *text, size_t size);
+/* Is there room for what it becomes? Asked before it is read. */
+ep_status ep_json_check(const char *text, size_t size, double room, const char *what);
