@@ -83,14 +83,14 @@ def run(folder, args):
 
 
 def growth(folder, most):
-    print("| points | seconds | of processors | us of them a point | peak GiB, accounted | peak GiB, resident |")
+    print("| points | seconds | of processors | us of them a point | peak MiB, accounted | peak MiB, resident |")
     print("|---|---|---|---|---|---|")
     for n in (most // 100, most // 10, most):
         np.lib.format.open_memmap(f"{folder}/part.npy", "w+", DTYPE, (n, 28, 28))[:] = np.load(f"{folder}/x.npy", "r")[:n]
         _, busy, peak = run(folder, ["part.npy" if a == "x.npy" else a for a in COMMANDS["whitened"]])
         r = json.load(open(f"{folder}/out.json"))
-        print(f"| {n:,} | {r['seconds']:.2f} | {busy:.2f} | {1e6 * busy / n:.1f} | {r['peak_memory'] / 2**30:.3f} | "
-              f"{peak / 2**30:.3f} |", flush=True)
+        print(f"| {n:,} | {r['seconds']:.2f} | {busy:.2f} | {1e6 * busy / n:.1f} | {r['peak_memory'] / 2**20:.1f} | "
+              f"{peak / 2**20:.1f} |", flush=True)
 
 
 def commands(folder, names):

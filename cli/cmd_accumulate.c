@@ -86,8 +86,10 @@ static ep_status accumulate(ep_points *points, ep_sums **sums, const ep_setup *s
   EP_TRY(ep_objective_parse(&objective, &s->objective));
   const bool views =
       ep_objective_positives_only(&objective) || ep_method_takes_views(s->fit.method);
-  EP_TRY(ep_points_load_shard(NULL, points, &s->data, &s->pair, views ? "positives" : "triplet",
-                              &s->run, shard));
+  const char *pairs = views ? "positives" : "triplet";
+  EP_TRY(ep_method_takes_views(s->fit.method)
+             ? ep_points_load_views(points, &s->data, &s->pair, pairs, &s->run, shard)
+             : ep_points_load_shard(NULL, points, &s->data, &s->pair, pairs, &s->run, shard));
   EP_TRY(ep_sums_new(NULL, sums, points, s));
   EP_TRY(ep_sums_add(NULL, *sums, points, shard));
   return ep_sums_save(part->out, *sums);

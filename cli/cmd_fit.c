@@ -233,24 +233,20 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
                           bool chosen, int argc, char **argv) {
   ep_objective objective;
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
-  /* ranks read what they need of points that are not laid out on each of them */
-  const bool sums = ep_comm_size() > 1 && ep_method_find(setup->fit.method)->map;
-  EP_TRY(ep_points_load_shard(NULL, points, &setup->data, &setup->pair,
-                              pairs_for(&objective, setup->fit.method), &setup->run,
-                              (ep_shard){sums, sums}));
+  /* ranks read what they need of points that are not laid out on each of them; so does who reads everything once */
+  const ep_method_row *method = ep_method_find(setup->fit.method);
+  const bool sums =
+      ep_comm_size() > 1 && method->map && strncmp(setup->pair.pairs, "labels:", 7) != 0;
+  const char *pairs = pairs_for(&objective, setup->fit.method);
+  EP_TRY(method->map && method->views
+             ? ep_points_load_views(points, &setup->data, &setup->pair, pairs, &setup->run,
+                                    (ep_shard){0, 0})
+             : ep_points_load_shard(NULL, points, &setup->data, &setup->pair, pairs, &setup->run,
+                                    (ep_shard){sums, sums}));
   if (chosen) choose_features(setup, points, argc, argv);
   EP_TRY(ep_fit(NULL, model, info, points, setup));
   EP_TRY(note_ignored(info, setup, argc, argv));
   return note_loss(info, setup);
-}
-
-static ep_status fit_sums(ep_model **model, ep_fit_info *info, const char *path,
-                          const ep_setup *setup) {
-  ep_sums *sums;
-  EP_TRY(ep_sums_load(&sums, path));
-  const ep_status st = ep_fit_sums(NULL, model, info, sums, setup);
-  ep_sums_free(sums);
-  return st;
 }
 
 static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *cli,
@@ -259,7 +255,7 @@ static ep_status fit(ep_setup *setup, const fit_config *own, const cli_config *c
   ep_model *model = NULL;
   ep_fit_info info = {0};
   const char *sums = sums_path(argc, argv);
-  ep_status st = sums ? fit_sums(&model, &info, sums, setup) : EP_OK;
+  ep_status st = sums ? ep_fit_sums_file(&model, &info, sums, setup) : EP_OK;
   if (!sums) {
     choose_method(setup, why, argc, argv);
     st = fit_data(&model, &info, points, setup, *why, argc, argv);

@@ -18,6 +18,8 @@ static const char *plan_method(int i) {
   X(S, INT, dimension, "784", 1, 1e7, NULL, "numbers a point; --image says it for images")    \
   X(S, TEXT, image, "", 0, 0, NULL, "points are images of HxW or CxHxW")                      \
   X(S, INT, epochs, "100", 1, 1e9, NULL, "gd: passes over the points")                        \
+  X(S, CHOICE, solver, "auto", 0, 0, ep_solver_name,                                          \
+    "whitened: eigenproblem on every rank (local) or spread over ranks, as fit --solver")     \
   X(S, INT, nodes, "1", 1, 1e6, NULL, "machines")                                             \
   X(S, INT, ranks, "0", 0, 1e5, NULL, "ranks a node; 0: as many as this machine has cores")   \
   X(S, REAL, hours, "24", 1e-6, 1e9, NULL, "time there is: what can be afforded in it")       \
@@ -92,18 +94,39 @@ static void print_advice(const ep_scale_case *c, const ep_scale_rates *r, const 
         "(--path free)\n");
 }
 
+static const char *solver_of(const ep_scale_case *c, const ep_scale_cost *x) {
+  return ep_solver_name(!x->spread                    ? EP_SOLVER_LOCAL
+                        : c->solver == EP_SOLVER_ELPA ? EP_SOLVER_ELPA
+                                                      : EP_SOLVER_SCALAPACK);
+}
+
 static json_t *plan_json(const ep_scale_case *c, const ep_scale_rates *r, const ep_scale_cost *x,
                          double hours) {
   json_t *rates = json_pack("{s:f,s:f,s:f,s:f,s:f}", "product", r->product, "solve", r->solve,
                             "features", r->features, "view", r->view, "network", r->network);
-  return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:b,s:b,s:f,s:f,s:f,s:f,s:o,s:s,s:o}",
+  return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:f,s:b,s:s,s:b,s:f,s:f,s:f,s:f,s:o,s:s,s:o}",
                    "seconds", x->seconds, "views", x->views, "map", x->map, "sums", x->sums,
                    "solve", x->solve, "traffic", x->traffic, "memory", x->memory, "bytes", x->bytes,
-                   "operations", x->operations, "spread", x->spread, "fits",
-                   c->memory == 0 || x->memory * c->ranks <= c->memory, "features", c->features,
-                   "flops", c->flops, "affordable_features", ep_scale_features(c, r, 3600 * hours),
-                   "affordable_points", ep_scale_points(c, r, 3600 * hours), "rates", rates,
-                   "version", ep_version(), "machine", machine_json());
+                   "operations", x->operations, "spread", x->spread, "solver", solver_of(c, x),
+                   "fits", c->memory == 0 || x->memory * c->ranks <= c->memory, "features",
+                   c->features, "flops", c->flops, "affordable_features",
+                   ep_scale_features(c, r, 3600 * hours), "affordable_points",
+                   ep_scale_points(c, r, 3600 * hours), "rates", rates, "version", ep_version(),
+                   "machine", machine_json());
+}
+
+/* which solver this is the plan of, and what its matrices take */
+static void print_solver(const ep_scale_case *c, const ep_scale_cost *x) {
+  const double GiB = 1073741824, ranks = c->nodes * c->ranks;
+  const double whole = (c->method == EP_SCALE_PCA ? 8 : 16) * c->features * c->features;
+  if (c->method == EP_SCALE_GD) return;
+  if (!x->spread) {
+    printf("solver    local: whole matrices of %.3g GiB on every rank\n", whole / GiB);
+    return;
+  }
+  printf("solver    %s, B and C spread over %.0f ranks: %.3g GiB of %.3g%s\n", solver_of(c, x),
+         ranks, whole / ranks / GiB, whole / GiB,
+         c->solver == EP_SOLVER_AUTO ? ", which do not fit a node whole" : "");
 }
 
 static void print_plan(const ep_scale_case *c, const ep_scale_rates *r, const ep_scale_cost *x) {
@@ -123,10 +146,12 @@ static void print_plan(const ep_scale_case *c, const ep_scale_rates *r, const ep
   print_time("sums", x->sums,
              c->method != EP_SCALE_GD ? "" : "passes forward and back, all epochs");
   print_time("solve", x->solve,
-             x->spread ? "spread over the ranks (ScaLAPACK): whole it does not fit a node"
-                       : "the same on every rank");
+             x->spread                  ? "spread over the ranks"
+             : c->method == EP_SCALE_GD ? ""
+                                        : "the same on every rank");
   print_time("traffic", x->traffic, "");
   print_time("all", x->seconds, "");
+  print_solver(c, x);
   printf("memory    %.3g GiB a rank\n", x->memory / 1073741824);
   printf("traffic   %.3g GB a rank\n", x->bytes / 1e9);
 }
@@ -145,6 +170,7 @@ static ep_status plan(setup_plan *s) {
                      .threads = (double)(s->setup.run.threads ? s->setup.run.threads : 1),
                      .outputs = (double)s->setup.net.outputs,
                      .memory = s->setup.run.memory,
+                     .solver = (ep_solver)p->solver,
                      .size = (double)ep_sizeof(ep_run_precision(&s->setup.run))};
   ptrdiff_t inputs = p->dimension;
   if (p->image[0]) {

@@ -153,19 +153,38 @@ ep_status ranks_begin(void) {
 
 int ranks_handle(void) { return MPI_Comm_c2f(MPI_COMM_WORLD); }
 
-bool ranks_failed_before(void) {
-  enum { TAG = 1, WAIT = 3000 }; /* milliseconds that a lower rank has to find the same */
-  int there = 0;
-  char word = 0;
+enum { FAILED = 1, SAID = 2 }; /* tags */
+
+static void tell(int first, int end, int tag) {
+  static char word;
   MPI_Request request;
-  for (int r = world.rank + 1; r < world.size; r++)
-    if (MPI_Isend(&word, 1, MPI_BYTE, r, TAG, MPI_COMM_WORLD, &request) == MPI_SUCCESS)
+  for (int r = first; r < end; r++)
+    if (MPI_Isend(&word, 1, MPI_BYTE, r, tag, MPI_COMM_WORLD, &request) == MPI_SUCCESS)
       MPI_Request_free(&request);
-  for (int i = 0; world.rank > 0 && !there && i < WAIT / 10; i++) {
-    MPI_Iprobe(MPI_ANY_SOURCE, TAG, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
-    if (!there) usleep(10000);
+}
+
+/* within so many milliseconds */
+static bool told(int tag, int wait) {
+  int there = 0;
+  for (int i = 0; !there && i <= wait / 10; i++) {
+    if (i > 0) usleep(10000);
+    MPI_Iprobe(MPI_ANY_SOURCE, tag, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
   }
   return there;
+}
+
+/* The lowest rank that fails speaks. One that is stopped because a higher one has spoken says nothing, and one that leaves it to a
+ * lower one waits for it to end all: if it did so itself, the other might not come to speak. */
+bool ranks_failed_before(void) {
+  enum { WAIT = 3000 }; /* milliseconds that a lower rank has to find the same */
+  tell(world.rank + 1, world.size, FAILED);
+  if (told(SAID, 100)) return true; /* messages take their time */
+  if (world.rank > 0 && told(FAILED, WAIT)) {
+    for (int i = 0; i < (WAIT + 2000) / 10; i++) usleep(10000);
+    return true;
+  }
+  tell(0, world.rank, SAID);
+  return false;
 }
 
 void ranks_end(int status) {

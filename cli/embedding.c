@@ -1,9 +1,11 @@
 /* Embeddings and their labels, as probe, neighbours and explore read them. */
 #include "commands.h"
+#include "core/hash.h"
 #include "core/words.h"
 #include "data/rows.h"
 #include "data/table.h"
 
+#include <eigenpair/comm.h>
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
@@ -20,13 +22,25 @@ static ep_status read_rows(const ep_mat *to, void *user, const ptrdiff_t *index,
   return EP_OK;
 }
 
+/* ranks: the same points for all of them */
+static ep_status same_points(const ep_mat *X, const char *path) {
+  uint64_t print = EP_HASH_START;
+  if (ep_comm_size() == 1) return EP_OK;
+  for (ptrdiff_t i = 0; i < X->rows; i++)
+    print = ep_hash(print, ep_mat_rows(X, i, 1).data, (size_t)X->cols * ep_sizeof(X->prec));
+  return ep_comm_same(print, path);
+}
+
 ep_status open_embedding(large_embedding *e, const char *path, bool own_precision,
                          const ep_run_config *run) {
   struct stat info;
   ep_rows *rows;
   const bool large = stat(path, &info) == 0 && S_ISREG(info.st_mode) &&
                      (double)info.st_size > 0.25 * ep_run_memory_left(run);
-  if (!large) return read_embedding(&e->X, path, own_precision, run);
+  if (!large) {
+    EP_TRY(read_embedding(&e->X, path, own_precision, run));
+    return same_points(&e->X, path);
+  }
   EP_TRY(ep_rows_stack(&rows, &path, 1));
   ep_rows_set_plain(rows);
   const ep_dtype type = ep_rows_dtype(rows);
@@ -38,7 +52,7 @@ ep_status open_embedding(large_embedding *e, const char *path, bool own_precisio
                   .cols = cols,
                   .ld = cols};
   e->reader = (ep_reader){.read = read_rows, .user = e};
-  return EP_OK;
+  return ep_rows_same(rows, path);
 }
 
 ep_labelled embedding_points(large_embedding *e, const int *labels) {

@@ -1,6 +1,7 @@
 /* Shares of work among ranks, and what they exchange (include/eigenpair/comm.h). Only a file of the program knows MPI. */
 #include "core/mem.h"
 
+#include <eigenpair/comm.h>
 #include <eigenpair/run.h>
 
 static const ep_comm *mine(void) { return ep_run_comm(ep_run_current()); }
@@ -59,6 +60,25 @@ ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, bool elpa) {
 
 void ep_dist_free(ep_dist *s) {
   if (s) s->free(s);
+}
+
+ep_status ep_comm_same(uint64_t print, const char *name) {
+  const ep_comm *c = mine();
+  ep_mat all;
+  int other = 0;
+  if (c->size == 1) return EP_OK;
+  EP_TRY(ep_mat_new(&all, EP_DOUBLE, c->size, 2));
+  *ep_d(&all, c->rank, 0) = (double)(print >> 32);
+  *ep_d(&all, c->rank, 1) = (double)(print & 0xffffffffu);
+  const ep_status st = ep_comm_gather(&all);
+  for (int r = c->size - 1; !st && r > 0; r--)
+    for (int k = 0; k < 2; k++)
+      if (*ep_d(&all, r, k) != *ep_d(&all, 0, k)) other = r;
+  ep_mat_free(&all);
+  EP_CHECK(st || !other, EP_ERR_INPUT,
+           "%s: is another file for rank %d than for rank 0: all ranks have to see the same", name,
+           other);
+  return st;
 }
 
 ep_status ep_comm_any(bool *flag) {

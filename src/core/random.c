@@ -59,6 +59,14 @@ void ep_random_permutation(ep_random *r, ptrdiff_t *p, ptrdiff_t n) {
   }
 }
 
+void ep_random_some(ep_random *r, ptrdiff_t *p, ptrdiff_t k, ptrdiff_t n) {
+  for (ptrdiff_t i = 0; i < n; i++) {
+    const ptrdiff_t j = (ptrdiff_t)ep_random_below(r, i + 1);
+    if (j < i && i < k) p[i] = p[j];
+    if (j < k) p[j] = i;
+  }
+}
+
 void ep_random_fill_normal(const ep_mat *A, uint64_t seed, uint32_t stream, uint32_t sub) {
   const ptrdiff_t count = A->rows * A->cols;
 #pragma omp parallel for schedule(static) if (count > 10000)

@@ -541,7 +541,8 @@ ep_status ep_rows_open(ep_rows **rows, int **labels, const ep_data_config *confi
   *labels = NULL;
   EP_CHECK(config->data[0], EP_ERR_ARG,
            "no data: give --data NAME or FILE (see `eigenpair data list`)");
-  const ep_status st = open_any(rows, labels, &o);
+  ep_status st = open_any(rows, labels, &o);
+  if (!st) st = ep_rows_same(*rows, config->data);
   if (st) {
     ep_rows_free(*rows);
     ep_release(*labels);

@@ -17,13 +17,22 @@ static ep_status parse_chain(ep_augment *chain, const ep_pair_config *config,
   return ep_augment_parse(chain, ep_augment_text(config->augment, shape), shape);
 }
 
-/* Points that are made when they are asked for: point i is row i % anchors, seen as view i / anchors. */
+/* Points that are made when they are asked for: point i is row i % anchors, seen as view i / anchors.
+ * Pairs that are not listed (views > 0): view v of anchor i is point v each + first + i. */
 struct ep_view_rows {
   ep_rows *rows;
   ptrdiff_t anchors;
   ep_augment chain;
   uint64_t seed;
+  ptrdiff_t first, each, views;
 };
+
+/* What is loaded: a shard of the anchors; unlisted: all points are made when they are asked for, and pairs that are but views of
+ * every point are not listed. */
+typedef struct {
+  ep_shard shard;
+  bool unlisted;
+} extent;
 
 /* Asked to stop on the way, there are no points: whoever began to work on them would do a step first. */
 static ep_status lay_out(ep_points *out, const struct ep_view_rows *m) {
@@ -51,11 +60,33 @@ ptrdiff_t ep_points_place(const ep_points *p, ptrdiff_t i) {
   return v == 0 ? p->pairs.anchor[n] : p->pairs.partner[p->pairs.start[n] + v - 1];
 }
 
+ptrdiff_t ep_points_views(const ep_points *p, ptrdiff_t i) {
+  const ep_pairs *q = &p->pairs;
+  ptrdiff_t views = 1;
+  if (!q->anchor) return p->made ? p->made->views : 0;
+  while (q->start[i] + views - 1 < q->start[i + 1] && q->sign[q->start[i] + views - 1] > 0) views++;
+  return views;
+}
+
+ptrdiff_t ep_points_view(const ep_points *p, ptrdiff_t i, ptrdiff_t v) {
+  const ep_pairs *q = &p->pairs;
+  if (!q->anchor) return v * p->made->each + p->made->first + i;
+  return v == 0 ? q->anchor[i] : q->partner[q->start[i] + v - 1];
+}
+
+ptrdiff_t ep_points_most_views(const ep_points *p) {
+  return p->pairs.anchor ? 1 + ep_pairs_most_partners(&p->pairs) : ep_points_views(p, 0);
+}
+
+bool ep_points_are_views(const ep_points *p) {
+  return !p->pairs.anchor || (!ep_pairs_has_negatives(&p->pairs) && !p->pairs.all_others);
+}
+
 /* Laid out where that takes less than half of what is left, else, and for a shard, made when asked for (rows are taken
  * over). */
 static ep_status settle(ep_points *out, ep_rows **rows, ptrdiff_t anchors, const ep_augment *chain,
                         const ep_run_config *run) {
-  struct ep_view_rows m = {*rows, anchors, {0}, (uint64_t)run->seed};
+  struct ep_view_rows m = {.rows = *rows, .anchors = anchors, .seed = (uint64_t)run->seed};
   if (chain) m.chain = *chain;
   out->X = (ep_mat){.rows = out->pairs.points,
                     .cols = ep_rows_length(*rows),
@@ -83,9 +114,11 @@ ep_status ep_shard_parse(ep_shard *out, const char *text) {
 
 /* anchors first .. first + count of n */
 static ep_status share(ptrdiff_t *first, ptrdiff_t *count, ep_points *out, ptrdiff_t n,
-                       ep_shard shard) {
+                       extent all) {
+  const ep_shard shard = all.shard;
   *first = 0;
   *count = n;
+  if (all.unlisted) out->total = n;
   if (shard.count == 0) return EP_OK;
   EP_CHECK(shard.count <= n, EP_ERR_ARG, "%td anchors cannot be cut into %ld shards: use fewer", n,
            shard.count);
@@ -97,9 +130,19 @@ static ep_status share(ptrdiff_t *first, ptrdiff_t *count, ep_points *out, ptrdi
   return EP_OK;
 }
 
+/* settled, with `views` points v each + first + i for each of `count` anchors */
+static ep_status settle_views(ep_points *out, ep_rows **rows, ptrdiff_t anchors,
+                              const ep_augment *chain, const ep_run_config *run,
+                              const struct ep_view_rows *place, ptrdiff_t count) {
+  out->pairs = (ep_pairs){.anchors = count, .points = place->each * place->views};
+  EP_TRY(settle(out, rows, anchors, chain, run));
+  out->made->first = place->first, out->made->each = place->each, out->made->views = place->views;
+  return EP_OK;
+}
+
 static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config *data,
                            const ep_pair_config *config, const ep_pair_plan *plan,
-                           const ep_run_config *run, ep_shard shard) {
+                           const ep_run_config *run, extent all) {
   ep_augment chain;
   ptrdiff_t first, count;
   out->shape = ep_rows_shape(*rows);
@@ -108,7 +151,12 @@ static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config 
   chain.spread = ep_rows_spread(*rows);
   chain.group = ep_rows_group(*rows);
   if (ep_augment_needs_sample(&chain)) EP_TRY(ep_rows_sample(&chain.sample, *rows));
-  EP_TRY(share(&first, &count, out, ep_rows_count(*rows), shard));
+  EP_TRY(share(&first, &count, out, ep_rows_count(*rows), all));
+  if (all.unlisted && plan->negatives == 0 && !plan->all_others) {
+    const struct ep_view_rows place = {
+        .first = first, .each = ep_rows_count(*rows), .views = 1 + plan->positives};
+    return settle_views(out, rows, ep_rows_count(*rows), &chain, run, &place, count);
+  }
   EP_TRY(ep_pairs_draw_some(&out->pairs, ep_rows_count(*rows), first, count, plan, run->seed));
   return settle(out, rows, ep_rows_count(*rows), &chain, run);
 }
@@ -116,11 +164,11 @@ static ep_status draw_from(ep_points *out, ep_rows **rows, const ep_data_config 
 /* --pairs labels:P+Q: every row is a point as it is, its positives are points of its label */
 static ep_status label_rows(ep_points *out, ep_rows **rows, const int *labels,
                             const ep_data_config *data, const ep_pair_config *config,
-                            const ep_pair_plan *plan, const ep_run_config *run, ep_shard shard) {
+                            const ep_pair_plan *plan, const ep_run_config *run, extent all) {
   EP_CHECK(labels, EP_ERR_INPUT,
            "--pairs %s needs points with labels: a data set that has them, or --label-column",
            config->pairs);
-  EP_CHECK(!config->augment[0] && shard.count == 0, EP_ERR_ARG,
+  EP_CHECK(!config->augment[0] && all.shard.count == 0, EP_ERR_ARG,
            "--augment and shards do not go with --pairs labels:P+Q: positives are other points");
   out->shape = ep_rows_shape(*rows);
   out->unit = ep_scale_is_unit(data, out->shape);
@@ -143,7 +191,7 @@ static ep_status read_plan(ep_pair_plan *plan, const ep_pair_config *config,
 /* of --data, or of the array X that the caller lends in its place */
 static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *data,
                       const ep_pair_config *config, const char *default_pairs,
-                      const ep_run_config *run, ep_shard shard, const json_t *table) {
+                      const ep_run_config *run, extent all, const json_t *table) {
   ep_rows *rows;
   int *labels = NULL;
   ep_pair_plan plan;
@@ -151,9 +199,8 @@ static ep_status draw(ep_points *out, const ep_array *X, const ep_data_config *d
   EP_TRY(X ? ep_rows_open_array(&rows, X, data, run)
            : ep_rows_open(&rows, &labels, data, run, table));
   out->table = json_incref((json_t *)ep_rows_table(rows));
-  const ep_status st = plan.by_label
-                           ? label_rows(out, &rows, labels, data, config, &plan, run, shard)
-                           : draw_from(out, &rows, data, config, &plan, run, shard);
+  const ep_status st = plan.by_label ? label_rows(out, &rows, labels, data, config, &plan, run, all)
+                                     : draw_from(out, &rows, data, config, &plan, run, all);
   ep_rows_free(rows);
   ep_labels_free(labels);
   return st;
@@ -220,32 +267,36 @@ static ep_status pair_up(ep_pairs *pairs, const pair_files *f, ptrdiff_t n, ptrd
 }
 
 static ep_status use_files(ep_points *out, ep_rows **rows, const pair_files *f,
-                           const ep_data_config *data, const ep_run_config *run, ep_shard shard) {
+                           const ep_data_config *data, const ep_run_config *run, extent all) {
   ptrdiff_t n, first, count;
   EP_TRY(check_files(&n, *rows, f));
   out->shape = ep_rows_shape(*rows);
   if (data->image[0]) EP_TRY(ep_image_shape_parse(&out->shape, data->image, ep_rows_length(*rows)));
-  EP_TRY(share(&first, &count, out, n, shard));
+  EP_TRY(share(&first, &count, out, n, all));
+  if (all.unlisted && f->positives == f->count - 1) {
+    const struct ep_view_rows place = {.first = first, .each = n, .views = f->count};
+    return settle_views(out, rows, ep_rows_count(*rows), NULL, run, &place, count);
+  }
   EP_TRY(pair_up(&out->pairs, f, n, first, count));
   return settle(out, rows, ep_rows_count(*rows), NULL, run); /* every row is a point as it is */
 }
 
 static ep_status read_files(ep_points *out, pair_files *f, const ep_data_config *data,
-                            const ep_pair_config *config, const ep_run_config *run,
-                            ep_shard shard) {
+                            const ep_pair_config *config, const ep_run_config *run, extent all) {
   ep_rows *rows;
   EP_TRY(add_files(f, config->anchors));
   EP_TRY(add_files(f, config->positives));
   f->positives = f->count - 1;
   EP_TRY(add_files(f, config->negatives));
   EP_TRY(ep_rows_stack(&rows, f->list, f->count));
-  const ep_status st = use_files(out, &rows, f, data, run, shard);
+  ep_status st = ep_rows_same(rows, config->anchors);
+  if (!st) st = use_files(out, &rows, f, data, run, all);
   ep_rows_free(rows);
   return st;
 }
 
 static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair_config *config,
-                       const ep_run_config *run, ep_shard shard) {
+                       const ep_run_config *run, extent all) {
   EP_CHECK(!data->data[0], EP_ERR_ARG, "give --data or --anchors, not both");
   EP_CHECK(config->anchors[0] && config->positives[0], EP_ERR_ARG,
            "ready pairs need both --anchors and --positives");
@@ -256,18 +307,18 @@ static ep_status ready(ep_points *out, const ep_data_config *data, const ep_pair
   pair_files *f = ep_alloc(1, sizeof *f);
   EP_CHECK(f, EP_ERR_NOMEM, "no memory for a list of files");
   out->unit = data->scale == EP_SCALE_UNIT;
-  const ep_status st = read_files(out, f, data, config, run, shard);
+  const ep_status st = read_files(out, f, data, config, run, all);
   ep_release(f);
   return st;
 }
 
 static ep_status load(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
-                      const char *default_pairs, const ep_run_config *run, ep_shard shard,
+                      const char *default_pairs, const ep_run_config *run, extent all,
                       const json_t *table) {
   *out = (ep_points){0};
   const bool from_files = pairs->anchors[0] || pairs->positives[0] || pairs->negatives[0];
-  const ep_status st = from_files ? ready(out, data, pairs, run, shard)
-                                  : draw(out, NULL, data, pairs, default_pairs, run, shard, table);
+  const ep_status st = from_files ? ready(out, data, pairs, run, all)
+                                  : draw(out, NULL, data, pairs, default_pairs, run, all, table);
   if (st) ep_points_free(out);
   return st;
 }
@@ -275,7 +326,7 @@ static ep_status load(ep_points *out, const ep_data_config *data, const ep_pair_
 static ep_status points_load(ep_points *out, const ep_data_config *data,
                              const ep_pair_config *pairs, const char *default_pairs,
                              const ep_run_config *run) {
-  return load(out, data, pairs, default_pairs, run, (ep_shard){0, 0}, NULL);
+  return load(out, data, pairs, default_pairs, run, (extent){0}, NULL);
 }
 
 ep_status ep_points_load(ep_run *run, ep_points *out, const ep_data_config *data,
@@ -290,13 +341,19 @@ ep_status ep_points_load(ep_run *run, ep_points *out, const ep_data_config *data
 ep_status ep_points_load_as(ep_points *out, const ep_data_config *data, const ep_pair_config *pairs,
                             const char *default_pairs, const ep_run_config *run,
                             const json_t *table) {
-  return load(out, data, pairs, default_pairs, run, (ep_shard){0, 0}, table);
+  return load(out, data, pairs, default_pairs, run, (extent){0}, table);
+}
+
+ep_status ep_points_load_views(ep_points *out, const ep_data_config *data,
+                               const ep_pair_config *pairs, const char *default_pairs,
+                               const ep_run_config *run, ep_shard shard) {
+  return load(out, data, pairs, default_pairs, run, (extent){shard, true}, NULL);
 }
 
 static ep_status points_load_shard(ep_points *out, const ep_data_config *data,
                                    const ep_pair_config *pairs, const char *default_pairs,
                                    const ep_run_config *run, ep_shard shard) {
-  return load(out, data, pairs, default_pairs, run, shard, NULL);
+  return load(out, data, pairs, default_pairs, run, (extent){shard, false}, NULL);
 }
 
 ep_status ep_points_load_shard(ep_run *run, ep_points *out, const ep_data_config *data,
@@ -314,7 +371,7 @@ static ep_status points_draw(ep_points *out, const ep_array *X, const ep_data_co
                              const ep_pair_config *pairs, const char *default_pairs,
                              const ep_run_config *run) {
   *out = (ep_points){0};
-  const ep_status st = draw(out, X, data, pairs, default_pairs, run, (ep_shard){0, 0}, NULL);
+  const ep_status st = draw(out, X, data, pairs, default_pairs, run, (extent){0}, NULL);
   if (st) ep_points_free(out);
   return st;
 }
@@ -339,7 +396,7 @@ static ep_status pair_arrays(ep_points *out, pair_files *f, const ep_array *arra
                                  : "negatives");
   }
   EP_TRY(ep_rows_lend(&rows, arrays, f->list, f->count));
-  const ep_status st = use_files(out, &rows, f, data, run, (ep_shard){0, 0});
+  const ep_status st = use_files(out, &rows, f, data, run, (extent){0});
   ep_rows_free(rows);
   return st;
 }

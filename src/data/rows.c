@@ -1,12 +1,14 @@
 /* Rows of a data set: parts one below the other, each in memory or a file that is read where it stands. */
 #include "data/rows.h"
 
+#include "core/hash.h"
 #include "core/mem.h"
 #include "core/threads.h"
 #include "data/npz_place.h"
 #include "data/parse.h"
 #include "data/table.h"
 
+#include <eigenpair/comm.h>
 #include <eigenpair/json.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -394,6 +396,31 @@ ep_status ep_rows_read(const ep_mat *X, const ep_rows *r, const ptrdiff_t *index
   ep_work_free(&work);
   if (!st && r->mean) scale(X, r);
   return st;
+}
+
+/* ---- ranks */
+
+static ep_status print_of(uint64_t *print, ep_work *work, const ep_rows *r) {
+  enum { ROWS = 64 };
+  const ptrdiff_t n = r->count, count = n < ROWS ? n : ROWS, shape[] = {n, r->length};
+  ptrdiff_t index[ROWS];
+  ep_mat X;
+  *print = ep_hash(EP_HASH_START, shape, sizeof shape);
+  for (ptrdiff_t i = 0; i < count; i++) index[i] = count > 1 ? i * (n - 1) / (count - 1) : 0;
+  EP_TRY(ep_work_mat(work, &X, EP_DOUBLE, count, r->length));
+  EP_TRY(ep_rows_read(&X, r, index, 0));
+  for (ptrdiff_t i = 0; i < count; i++)
+    *print = ep_hash(*print, ep_d(&X, i, 0), (size_t)r->length * sizeof(double));
+  return EP_OK;
+}
+
+ep_status ep_rows_same(const ep_rows *r, const char *name) {
+  ep_work work = {0};
+  uint64_t print = 0;
+  if (ep_comm_size() == 1) return EP_OK;
+  ep_status st = print_of(&print, &work, r);
+  ep_work_free(&work);
+  return st ? st : ep_comm_same(print, name);
 }
 
 /* ---- scales of columns */

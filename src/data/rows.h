@@ -34,6 +34,8 @@ ep_status ep_rows_scale_as(ep_rows *rows, const json_t *plan, const char *name);
 /* Some of the rows, evenly spread over all, the rows' own. */
 ep_status ep_rows_sample(const ep_mat **out, ep_rows *rows);
 void ep_rows_free(ep_rows *rows); /* NULL is fine */
+/* Under several ranks: is it the same data for all of them? By its shape and 64 rows that are spread over it. */
+ep_status ep_rows_same(const ep_rows *rows, const char *name);
 
 ptrdiff_t ep_rows_count(const ep_rows *rows);
 ep_dtype ep_rows_dtype(const ep_rows *rows);        /* of the first file */

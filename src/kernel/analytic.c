@@ -2,6 +2,7 @@
  * row of it goes through the layers. What belongs to a point alone (its variance in every layer) is computed once. */
 #include "kernel/dual_table.h"
 
+#include "core/mem.h"
 #include "core/vector.h"
 
 #include <eigenpair/analytic.h>
@@ -101,7 +102,9 @@ static double row_size(const ep_mat *X, ptrdiff_t i) {
   return m * sqrt(sum);
 }
 
-static ep_status points_new(ep_work *work, points *p, const model *m, const ep_mat *X) {
+/* `size`: NULL, or what is known of them */
+static ep_status points_new(ep_work *work, points *p, const model *m, const ep_mat *X,
+                            const double *size) {
   const ptrdiff_t n = X->rows, layers = m->a->depth + 1;
   p->X = X;
   EP_CHECK(n < PTRDIFF_MAX / layers, EP_ERR_ARG, "%td layers of %td points are too many", layers,
@@ -113,7 +116,7 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_TRY(ep_work_get(work, &p->rho, layers * n, sizeof(double)));
 #pragma omp parallel for schedule(static) if (n * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < n; i++) {
-    p->size[i] = row_size(X, i);
+    p->size[i] = size ? size[i] : row_size(X, i);
     p->norm[i] = m->a->input_scale * p->size[i];
   }
   return EP_OK;
@@ -307,17 +310,18 @@ static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind
   return EP_OK;
 }
 
+/* `r`: Y made ready, or NULL */
 static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep_mat *X,
-                        const ep_mat *Y) {
+                        const ep_mat *Y, const ep_analytic_ready *r) {
   points x, other, *y = Y ? &other : &x;
-  EP_TRY(points_new(work, &x, m, X));
-  if (Y) EP_TRY(points_new(work, &other, m, Y));
+  EP_TRY(points_new(work, &x, m, X, NULL));
+  if (Y) EP_TRY(points_new(work, &other, m, Y, r ? r->size : NULL));
   EP_TRY(layers_new(work, &x, y, m, (double)K->rows * (double)K->cols));
   const ptrdiff_t n = X->rows, n2 = y->X->rows, D = X->cols;
   const ptrdiff_t tall = tile_rows(D, n), wide = tile_rows(D, n2);
   ep_mat U, V, T;
   EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, tall, D));
-  EP_TRY(ep_work_mat(work, &V, EP_DOUBLE, wide, D));
+  EP_TRY(ep_work_mat(work, &V, EP_DOUBLE, r ? 0 : wide, D));
   EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, tall, wide));
   for (ptrdiff_t i = 0; i < n; i += tall) {
     const ptrdiff_t rows = ep_least(tall, n - i);
@@ -330,9 +334,9 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
       EP_TRY(ep_run_step("percent of the kernel", 100 * (Y ? top : top * (2 - top)), 100));
       const ptrdiff_t cols = ep_least(wide, n2 - j);
       t.j0 = j;
-      t.V = !Y && i == j ? t.U : ep_mat_rows(&V, 0, cols);
+      t.V = !Y && i == j ? t.U : r ? ep_mat_rows(&r->U, j, cols) : ep_mat_rows(&V, 0, cols);
       t.T = ep_mat_view(EP_DOUBLE, rows, cols, T.data);
-      if (Y || i != j) unit_rows(&t.V, y, j);
+      if (!r && (Y || i != j)) unit_rows(&t.V, y, j);
       const long bad = tile_fill(K, &t, m, &x, y);
       EP_CHECK(!bad, EP_ERR_NUMERIC,
                "%ld entries of the kernel of points %td to %td are infinite or no numbers: points "
@@ -344,7 +348,7 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
 }
 
 static ep_status analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
-                                 const ep_mat *X, const ep_mat *Y) {
+                                 const ep_mat *X, const ep_mat *Y, const ep_analytic_ready *r) {
   model m;
   EP_TRY(model_new(&m, a, kind));
   const ptrdiff_t n2 = Y ? Y->rows : X->rows;
@@ -353,7 +357,7 @@ static ep_status analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analy
   EP_CHECK(!Y || Y->cols == X->cols, EP_ERR_SHAPE, "points of %td and of %td dimensions", X->cols,
            Y ? Y->cols : 0);
   ep_work work = {0};
-  const ep_status st = kernel(&work, K, &m, X, Y);
+  const ep_status st = kernel(&work, K, &m, X, Y, r);
   ep_work_free(&work);
   return st;
 }
@@ -361,15 +365,20 @@ static ep_status analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analy
 ep_status ep_analytic_kernel(ep_run *run, const ep_mat *K, const ep_analytic *a,
                              ep_analytic_kind kind, const ep_mat *X, const ep_mat *Y) {
   const ep_run_scope scope = ep_run_enter(run);
-  const ep_status st = analytic_kernel(K, a, kind, X, Y);
+  const ep_status st = analytic_kernel(K, a, kind, X, Y, NULL);
   ep_run_leave(&scope);
   return st;
+}
+
+ep_status ep_analytic_kernel_ready(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
+                                   const ep_mat *X, const ep_analytic_ready *r) {
+  return analytic_kernel(K, a, kind, X, &r->X, r);
 }
 
 static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, const ep_mat *X) {
   points x;
   long bad = 0;
-  EP_TRY(points_new(work, &x, m, X));
+  EP_TRY(points_new(work, &x, m, X, NULL));
   EP_TRY(layers_new(work, &x, &x, m, (double)X->rows));
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (X->rows * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < X->rows; i++) {
@@ -397,4 +406,33 @@ ep_status ep_analytic_diagonal(ep_run *run, double *diagonal, const ep_analytic 
   const ep_status st = analytic_diagonal(diagonal, a, kind, X);
   ep_run_leave(&scope);
   return st;
+}
+
+/* ---- points that are met again and again */
+
+static ep_status make_ready(ep_analytic_ready *out, const ep_analytic *a, ep_analytic_kind kind) {
+  const ep_mat *X = &out->X;
+  out->size = ep_alloc(X->rows, sizeof *out->size);
+  out->diagonal = ep_alloc(X->rows, sizeof *out->diagonal);
+  EP_CHECK(out->size && out->diagonal, EP_ERR_NOMEM, "no memory for %td points", X->rows);
+  EP_TRY(ep_mat_new(&out->U, EP_DOUBLE, X->rows, X->cols));
+  for (ptrdiff_t i = 0; i < X->rows; i++) out->size[i] = row_size(X, i);
+  const points p = {.X = X, .size = out->size};
+  unit_rows(&out->U, &p, 0);
+  return analytic_diagonal(out->diagonal, a, kind, X);
+}
+
+ep_status ep_analytic_ready_new(ep_analytic_ready *out, const ep_analytic *a, ep_analytic_kind kind,
+                                const ep_mat *X) {
+  *out = (ep_analytic_ready){.X = *X};
+  const ep_status st = make_ready(out, a, kind);
+  if (st) ep_analytic_ready_free(out);
+  return st;
+}
+
+void ep_analytic_ready_free(ep_analytic_ready *r) {
+  ep_mat_free(&r->U);
+  ep_release(r->size);
+  ep_release(r->diagonal);
+  *r = (ep_analytic_ready){0};
 }

@@ -10,8 +10,9 @@
 typedef struct {
   ep_map head;
   ep_analytic kernel;
-  ep_mat X; /* (r, D), owned */
-  ep_mat L; /* (r, r) lower triangular, double, owned */
+  ep_mat X;                /* (r, D), owned */
+  ep_mat L;                /* (r, r) lower triangular, double, owned */
+  ep_analytic_ready ready; /* X, for every block of points that it meets */
 } landmarks;
 
 static const landmarks *cast(const ep_map *map) { return (const void *)map; }
@@ -34,7 +35,7 @@ static ep_status choose(ep_work *work, landmarks *out, const ep_analytic *kernel
     const ep_mat to = ep_mat_rows(&out->X, i, 1), from = ep_mat_rows(X, pivot[i], 1);
     ep_mat_copy(&to, &from);
   }
-  return EP_OK;
+  return ep_kappa_ready_new(&out->ready, kernel, &out->X);
 }
 
 ep_status ep_landmarks_new(ep_map **out, const ep_analytic *kernel, const ep_mat *X, ep_psi psi) {
@@ -55,11 +56,12 @@ static ep_status draw(ep_work *work, ep_mat *X, const ep_map_plan *plan) {
   const ptrdiff_t count = asked > 0 && asked < p ? asked : all->rows;
   ptrdiff_t *order;
   ep_random r = ep_random_new(plan->seed, EP_STREAM_LANDMARK, 0);
-  EP_TRY(ep_work_get(work, &order, p, sizeof *order));
+  EP_TRY(ep_work_get(work, &order, count, sizeof *order));
   EP_TRY(ep_work_mat(work, X, all->prec, count, all->cols));
-  ep_random_permutation(&r, order, p);
-  for (ptrdiff_t i = 0; i < p; i++) order[i] = ep_points_place(plan->points, order[i]);
-  return ep_points_rows(X, plan->points, count == all->rows ? NULL : order, 0);
+  if (count == all->rows) return ep_points_rows(X, plan->points, NULL, 0);
+  ep_random_some(&r, order, count, p);
+  for (ptrdiff_t i = 0; i < count; i++) order[i] = ep_points_place(plan->points, order[i]);
+  return ep_points_rows(X, plan->points, order, 0);
 }
 
 ep_status ep_landmarks_draw(ep_map **out, const ep_map_plan *plan) {
@@ -76,7 +78,7 @@ static ep_status rows(const ep_mat *Psi, const ep_map *map, const ep_mat *X) {
   const landmarks *l = cast(map);
   ep_mat K;
   EP_TRY(ep_mat_new(&K, EP_DOUBLE, X->rows, l->X.rows));
-  const ep_status st = ep_kappa(&K, &l->kernel, map->psi, X, &l->X);
+  const ep_status st = ep_kappa_ready(&K, &l->kernel, map->psi, X, &l->X, &l->ready);
   if (!st) {
     ep_mat_solve_rows(&K, &l->L);
     ep_mat_copy(Psi, &K);
@@ -132,13 +134,14 @@ static ep_status read(ep_term *out, const ep_term_source *from) {
   l->kernel.input_scale = ep_term_input_scale(from, l->X.cols);
   l->head.inputs = l->X.cols;
   l->head.count = out->outputs = l->X.rows;
-  return EP_OK;
+  return ep_kappa_ready_new(&l->ready, &l->kernel, &l->X);
 }
 
 static void release(ep_map *map) {
   landmarks *l = (void *)map;
   ep_mat_free(&l->X);
   ep_mat_free(&l->L);
+  ep_analytic_ready_free(&l->ready);
 }
 
 const ep_map_kind ep_map_landmarks = {.name = "landmarks",

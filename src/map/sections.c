@@ -18,13 +18,14 @@ static void divide(const ep_mat *K, const double *x, const double *y, double del
 }
 
 static ep_status kappa(ep_work *work, const ep_mat *K, const ep_analytic *kernel, ep_psi psi,
-                       const ep_mat *X, const ep_mat *Y) {
+                       const ep_mat *X, const ep_mat *Y, const ep_analytic_ready *r) {
   double *x, *y;
-  EP_TRY(ep_analytic_kernel(NULL, K, kernel, EP_NNGP, X, Y));
+  EP_TRY(r ? ep_analytic_kernel_ready(K, kernel, EP_NNGP, X, r)
+           : ep_analytic_kernel(NULL, K, kernel, EP_NNGP, X, Y));
   if (!psi.cosine) return EP_OK;
   EP_TRY(ep_work_get(work, &x, X->rows, sizeof *x));
   EP_TRY(ep_analytic_diagonal(NULL, x, kernel, EP_NNGP, X));
-  y = x;
+  y = r ? r->diagonal : x;
   if (Y) {
     EP_TRY(ep_work_get(work, &y, Y->rows, sizeof *y));
     EP_TRY(ep_analytic_diagonal(NULL, y, kernel, EP_NNGP, Y));
@@ -36,7 +37,24 @@ static ep_status kappa(ep_work *work, const ep_mat *K, const ep_analytic *kernel
 ep_status ep_kappa(const ep_mat *K, const ep_analytic *kernel, ep_psi psi, const ep_mat *X,
                    const ep_mat *Y) {
   ep_work work = {0};
-  const ep_status st = kappa(&work, K, kernel, psi, X, Y);
+  const ep_status st = kappa(&work, K, kernel, psi, X, Y, NULL);
+  ep_work_free(&work);
+  return st;
+}
+
+ep_status ep_kappa_ready_new(ep_analytic_ready *out, const ep_analytic *kernel, const ep_mat *Y) {
+  const double bytes = sizeof(double) * (double)Y->rows * (double)Y->cols;
+  *out = (ep_analytic_ready){0};
+  if (bytes > 0.1 * ep_run_room()) return EP_OK;
+  const ep_status st = ep_analytic_ready_new(out, kernel, EP_NNGP, Y);
+  return st == EP_ERR_NOMEM ? st : EP_OK;
+}
+
+ep_status ep_kappa_ready(const ep_mat *K, const ep_analytic *kernel, ep_psi psi, const ep_mat *X,
+                         const ep_mat *Y, const ep_analytic_ready *r) {
+  ep_work work = {0};
+  const bool is = r->size;
+  const ep_status st = kappa(&work, K, kernel, psi, X, is ? NULL : Y, is ? r : NULL);
   ep_work_free(&work);
   return st;
 }
@@ -48,6 +66,7 @@ typedef struct {
   ep_analytic kernel;
   ep_mat X; /* (P, D) */
   bool borrowed;
+  ep_analytic_ready ready; /* kappa */
 } sections;
 
 static const sections *cast(const ep_map *map) { return (const void *)map; }
@@ -60,14 +79,18 @@ ep_status ep_sections_new(ep_map **out, const ep_map_kind *kind, const ep_analyt
   s->X = *X;
   s->borrowed = borrowed;
   if (!borrowed) *X = (ep_mat){0};
-  return EP_OK;
+  if (kind != &ep_map_kappa) return EP_OK;
+  const ep_status st = ep_kappa_ready_new(&s->ready, kernel, &s->X);
+  if (st) ep_map_free(*out), *out = NULL;
+  return st;
 }
 
 const ep_mat *ep_sections_points(const ep_map *map) { return &cast(map)->X; }
 
 /* K (n x P, double) */
 static ep_status values(const ep_mat *K, const sections *s, const ep_mat *X) {
-  if (s->head.kind == &ep_map_kappa) return ep_kappa(K, &s->kernel, s->head.psi, X, &s->X);
+  if (s->head.kind == &ep_map_kappa)
+    return ep_kappa_ready(K, &s->kernel, s->head.psi, X, &s->X, &s->ready);
   return ep_analytic_kernel(NULL, K, &s->kernel, s->head.kind == &ep_map_ntk ? EP_NTK : EP_NNGP, X,
                             &s->X);
 }
@@ -157,6 +180,7 @@ static void describe(char text[EP_DESCRIPTION], const ep_term *term) {
 static void release(ep_map *map) {
   sections *s = (void *)map;
   if (!s->borrowed) ep_mat_free(&s->X);
+  ep_analytic_ready_free(&s->ready);
 }
 
 const ep_map_kind ep_map_ntk = {.name = "ntk",

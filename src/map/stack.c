@@ -162,9 +162,9 @@ static ep_status draw_images(ep_work *work, ep_mat *X, const ep_map_plan *plan) 
   const ptrdiff_t all = ep_points_drawn(plan->points), n = all < IMAGES ? all : IMAGES;
   ptrdiff_t *order;
   EP_TRY(ep_work_mat(work, X, plan->points->X.prec, n, plan->points->X.cols));
-  EP_TRY(ep_work_get(work, &order, all, sizeof *order));
+  EP_TRY(ep_work_get(work, &order, n, sizeof *order));
   ep_random r = ep_random_new(plan->seed, EP_STREAM_PATCH, UINT32_MAX - 100);
-  ep_random_permutation(&r, order, all);
+  ep_random_some(&r, order, n, all);
   for (ptrdiff_t i = 0; i < n; i++) order[i] = ep_points_place(plan->points, order[i]);
   return ep_points_rows(X, plan->points, order, 0);
 }

@@ -23,15 +23,11 @@ bool ep_choice_open(const ep_setup *s) {
   return s->closed.ridge == EP_AUTO || s->net.outputs == EP_AUTO;
 }
 
-double ep_choice_bytes(ptrdiff_t features) { return 2 * ep_sum_bytes(features, true); }
+double ep_choice_bytes(double sums, const ep_setup *s) { return ep_choice_open(s) ? 2 * sums : 0; }
 
-/* the anchors first .. end, with the points of all */
-static ep_points part_of(const ep_points *points, ptrdiff_t first, ptrdiff_t end) {
-  ep_points part = *points;
-  part.pairs.anchor += first;
-  part.pairs.start += first;
-  part.pairs.anchors = end - first;
-  return part;
+ptrdiff_t ep_choice_outputs(ptrdiff_t m, const ep_setup *s) {
+  const ptrdiff_t most = m < MOST_OUTPUTS ? m : MOST_OUTPUTS;
+  return s->net.outputs == EP_AUTO ? most : s->net.outputs;
 }
 
 /* a tenth of every tenth is held out: data may be sorted */
@@ -44,17 +40,23 @@ ep_status ep_choice_sums(ep_sum *fit, ep_sum *held, const ep_map *map, const ep_
       n, 10 * SEGMENTS);
   for (ptrdiff_t k = 0; k < SEGMENTS; k++) {
     const ptrdiff_t a = n * k / SEGMENTS, b = n * (k + 1) / SEGMENTS, cut = b - (b - a) / 10;
-    const ep_points most = part_of(points, a, cut), rest = part_of(points, cut, b);
-    EP_TRY(ep_sum_whitened(fit, map, &most));
-    EP_TRY(ep_sum_whitened(held, map, &rest));
+    EP_TRY(ep_sum_whitened_some(fit, map, points, (ep_share){a, cut - a}));
+    EP_TRY(ep_sum_whitened_some(held, map, points, (ep_share){cut, b - cut}));
   }
   return EP_OK;
 }
 
+/* T = S W */
+static ep_status times(const ep_mat *T, const ep_mat *S, const ep_mat *W, ep_dist *spread) {
+  if (spread) return spread->mul(spread, T, S->data, W);
+  ep_mat_mul(T, 1, S, EP_N, W, EP_N, 0);
+  return EP_OK;
+}
+
 /* rho[k] of the columns of W; T (M x Z) is scratch. w'A w = (w'Cw - w'Bw) / pairs - (w'm)^2 */
-static void correlations(double *rho, const ep_mat *W, const ep_mat *T, const ep_sum *held) {
+static ep_status correlations(double *rho, const ep_mat *W, const ep_mat *T, const ep_sum *held) {
   for (int pass = 0; pass < 2; pass++) {
-    ep_mat_mul(T, 1, pass ? &held->C : &held->B, EP_N, W, EP_N, 0);
+    EP_TRY(times(T, pass ? &held->C : &held->B, W, held->spread));
     for (ptrdiff_t k = 0; k < W->cols; k++) {
       double square = 0, mean = 0;
       for (ptrdiff_t i = 0; i < W->rows; i++) {
@@ -69,6 +71,7 @@ static void correlations(double *rho, const ep_mat *W, const ep_mat *T, const ep
       }
     }
   }
+  return EP_OK;
 }
 
 typedef struct {
@@ -78,17 +81,21 @@ typedef struct {
 } attempt;
 
 static ep_status solve(attempt *t, const ep_sum *fit, double ridge, const ep_setup *s) {
-  const ep_eigen_config config = ep_closed_eigen(s, fit->prec);
   double unused;
   ep_eigen_info info;
   ep_mat_copy(&t->sum.B, &fit->B);
   ep_mat_copy(&t->sum.C, &fit->C);
   ep_mat_copy(&t->sum.psi, &fit->psi);
   t->sum.views = fit->views, t->sum.pairs = fit->pairs, t->sum.anchors = fit->anchors;
-  ep_whitened_centre(&t->sum);
-  EP_TRY(ep_whitened_ridge(&t->sum.B, &unused, ridge));
-  return ep_eigen_generalised(&t->W, t->lambda, &info, &t->sum.C, &t->sum.B, &config,
-                              (uint64_t)s->run.seed);
+  t->sum.prec = fit->prec;
+  return ep_whitened_eigenpairs(&t->W, t->lambda, &info, &unused, &t->sum, ridge, s);
+}
+
+/* of spread sums both triangles are there; what is added up later is the upper one */
+static void fill_in(const ep_sum *held) {
+  if (held->spread) return;
+  ep_mat_mirror(&held->B);
+  ep_mat_mirror(&held->C);
 }
 
 static double score(const double *rho, ptrdiff_t z, double noise, bool open, ptrdiff_t *above) {
@@ -112,7 +119,7 @@ static ep_status try_all(ep_choice *out, ep_fit_info *info, attempt *t, const ep
     ptrdiff_t above;
     EP_TRY(ep_run_step("ridges", k, given ? 1 : RIDGES));
     EP_TRY(solve(t, fit, ridge, s));
-    correlations(t->rho, &t->W, &t->T, held);
+    EP_TRY(correlations(t->rho, &t->W, &t->T, held));
     const double found = score(t->rho, t->W.cols, noise, open, &above);
     EP_TRY(ep_fit_explain(
         info,
@@ -129,9 +136,9 @@ static ep_status try_all(ep_choice *out, ep_fit_info *info, attempt *t, const ep
 
 static ep_status choose(ep_work *work, attempt *t, ep_choice *out, ep_fit_info *info,
                         const ep_sum *fit, const ep_sum *held, const ep_setup *s) {
-  const ptrdiff_t m = fit->C.rows, most = m < MOST_OUTPUTS ? m : MOST_OUTPUTS;
-  const ptrdiff_t few = (ptrdiff_t)(fit->anchors / 4), z = most < few ? most : few;
-  const ptrdiff_t outputs = s->net.outputs == EP_AUTO ? z : s->net.outputs;
+  const ptrdiff_t m = ep_sum_features(fit), most = ep_choice_outputs(m, s);
+  const ptrdiff_t few = (ptrdiff_t)(fit->anchors / 4);
+  const ptrdiff_t outputs = s->net.outputs == EP_AUTO && few < most ? few : most;
   EP_CHECK(outputs <= m, EP_ERR_ARG, "--outputs %td is more than the %td features", outputs, m);
   EP_TRY(ep_work_mat(work, &t->W, EP_DOUBLE, m, outputs));
   EP_TRY(ep_work_mat(work, &t->T, EP_DOUBLE, m, outputs));
@@ -139,8 +146,7 @@ static ep_status choose(ep_work *work, attempt *t, ep_choice *out, ep_fit_info *
   EP_TRY(ep_work_get(work, &t->rho, outputs, sizeof *t->rho));
   EP_CHECK(fit->pairs > 0 && held->pairs > 0, EP_ERR_INPUT,
            "method whitened needs two views of a point: a positive");
-  ep_mat_mirror(&held->B); /* what is added up later is the upper triangle */
-  ep_mat_mirror(&held->C);
+  fill_in(held);
   EP_TRY(try_all(out, info, t, fit, held, s));
   if (s->closed.ridge == EP_AUTO)
     EP_TRY(ep_fit_note(info, "ridge %g: the best of %d on a tenth of the anchors, held out",
@@ -155,7 +161,7 @@ ep_status ep_choice_make(ep_choice *out, ep_fit_info *info, const ep_sum *fit, c
                          const ep_setup *setup) {
   ep_work work = {0};
   attempt t = {0};
-  ep_status st = ep_sum_new(&t.sum, fit->C.rows, true);
+  ep_status st = ep_sum_new_like(&t.sum, fit);
   if (!st) st = choose(&work, &t, out, info, fit, held, setup);
   ep_sum_free(&t.sum);
   ep_work_free(&work);
@@ -182,9 +188,8 @@ static ep_status find_spectrum(ep_work *work, attempt *t, ep_view_spectrum *out,
   if (!st) st = ep_choice_sums(&fit, &held, map, points);
   if (!st) st = solve(t, &fit, s->closed.ridge, s);
   if (!st) {
-    ep_mat_mirror(&held.B);
-    ep_mat_mirror(&held.C);
-    correlations(out->rho, &t->W, &t->T, &held);
+    fill_in(&held);
+    st = correlations(out->rho, &t->W, &t->T, &held);
     out->held = held.anchors;
   }
   ep_sum_free(&t->sum);

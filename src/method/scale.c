@@ -8,8 +8,12 @@
  *   solve     on every rank, in double: M^3 / 3 (whitened) and 14 blocks of Z + 8 columns: 4 M^2 each (pca: 2 M^2)
  *   traffic   every number of B and C twice; gd: gradients and outputs, every epoch
  *
- * whitened whose B and C do not fit a node, spread over K ranks (ScaLAPACK): sums twice, both triangles being computed; solve by
- * all cores; traffic N R M numbers, the features, to every rank; of the matrices a rank has its part, 1 / K. */
+ * whitened with --solver scalapack or elpa, or (auto) whose B and C do not fit a node, spread over K ranks: sums twice, both
+ * triangles being computed; solve by all cores; traffic N R M numbers, the features, to every rank; of the matrices a rank has
+ * its part, 1 / K.
+ *
+ * memory      of a rank: B and C in double, sums in the run's precision before they are added, a block of rows, weights; pca
+ *             lists its pairs, 16 + 9 (R - 1) bytes an anchor, whitened takes the same for any number of points */
 #include "method/methods.h"
 #include "method/sum.h"
 
@@ -138,11 +142,11 @@ static void closed(ep_scale_cost *out, const ep_scale_case *c, const ep_scale_ra
   out->bytes = exchange(c, 8 * m * m * (pca ? 1 : 2));
   const double block = 2048 * c->size * (2 * m + 3.2 * c->inputs); /* features; points, packed */
   out->memory = 8 * m * m * (pca ? 1 : 2) + fmax(krylov, parts + block) + c->size * m * c->inputs +
-                c->points * (16 + 9 * (c->views - 1));
+                (pca ? c->points * (16 + 9 * (c->views - 1)) : 0);
   out->operations += sums + all_ranks(c) * solve;
 }
 
-/* instead of `closed` where it takes more than the node has: what --solver auto does */
+/* instead of `closed` where it takes more than the node has, or as --solver says */
 static void spread(ep_scale_cost *out, const ep_scale_case *c, const ep_scale_rates *r) {
   const double m = c->features, b = c->outputs + 8, k = all_ranks(c), side = m / sqrt(k);
   const double sums = 2 * c->points * m * m * (c->views + 1);
@@ -153,7 +157,7 @@ static void spread(ep_scale_cost *out, const ep_scale_case *c, const ep_scale_ra
   out->bytes = c->points * c->views * m * c->size * (k - 1) / k;
   const double part = (16 + (c->size < 8 ? 2 * c->size : 0)) * m * m / k;
   out->memory = part + 8 * m * b * 17 + 2048 * c->size * (2 * (m + c->inputs) + 2 * side) +
-                c->size * m * c->inputs + c->points * (16 + 9 * (c->views - 1));
+                c->size * m * c->inputs;
   out->operations = c->points * c->views * c->flops + sums + solve;
 }
 
@@ -176,8 +180,10 @@ ep_scale_cost ep_scale_estimate(const ep_scale_case *c, const ep_scale_rates *r)
   out.operations = seen * c->flops;
   if (c->method == EP_SCALE_GD) descent(&out, c, r);
   else closed(&out, c, r, c->method == EP_SCALE_PCA);
-  const bool large = c->memory > 0 && out.memory * c->ranks > c->memory;
-  if (large && all_ranks(c) > 1 && c->method == EP_SCALE_WHITENED) spread(&out, c, r);
+  const bool large = c->memory > 0 && out.memory * c->ranks > c->memory && all_ranks(c) > 1;
+  const bool asked = c->solver == EP_SOLVER_SCALAPACK || c->solver == EP_SOLVER_ELPA;
+  if (c->method == EP_SCALE_WHITENED && (asked || (c->solver == EP_SOLVER_AUTO && large)))
+    spread(&out, c, r);
   out.traffic = out.bytes * c->ranks / r->network; /* a node carries that of its ranks */
   out.seconds = out.views + out.map + out.sums + out.solve + out.traffic;
   return out;

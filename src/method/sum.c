@@ -19,8 +19,8 @@ ep_status ep_sum_new(ep_sum *out, ptrdiff_t m, bool whitened) {
   return st;
 }
 
-ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) {
-  *out = (ep_sum){.spread = spread};
+static ep_status new_parts(ep_sum *out, ep_dist *spread, bool lent) {
+  *out = (ep_sum){.spread = spread, .lent = lent};
   ep_status st = ep_mat_new(&out->C, EP_DOUBLE, spread->cols, spread->rows);
   if (!st) st = ep_mat_new(&out->B, EP_DOUBLE, spread->cols, spread->rows);
   if (!st) st = ep_mat_new(&out->psi, EP_DOUBLE, 1, spread->order);
@@ -28,8 +28,17 @@ ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) {
   return st;
 }
 
+ep_status ep_sum_new_spread(ep_sum *out, ep_dist *spread) { return new_parts(out, spread, false); }
+
+ep_status ep_sum_new_like(ep_sum *out, const ep_sum *like) {
+  return like->spread ? new_parts(out, like->spread, true)
+                      : ep_sum_new(out, like->C.rows, ep_sum_is_whitened(like));
+}
+
+ptrdiff_t ep_sum_features(const ep_sum *s) { return s->spread ? s->spread->order : s->C.rows; }
+
 void ep_sum_free(ep_sum *s) {
-  ep_dist_free(s->spread);
+  if (!s->lent) ep_dist_free(s->spread);
   s->spread = NULL;
   ep_mat_free(&s->psi);
   ep_mat_free(&s->B);
@@ -134,6 +143,16 @@ static void add_product(adding *a, const ep_mat *A, const ep_mat *B) {
   flush(a, false);
 }
 
+/* What was there before is whole on every rank, and counts once. */
+static void ranks_begin(ep_sum *sum) {
+  if (sum->spread || sum->anchors == 0 || ep_comm_rank() == 0) return;
+  sum->anchors = sum->views = sum->pairs = 0;
+  ep_mat_fill(&sum->C, 0);
+  if (!ep_sum_is_whitened(sum)) return;
+  ep_mat_fill(&sum->B, 0);
+  ep_mat_fill(&sum->psi, 0);
+}
+
 /* over the shares of all ranks */
 static ep_status ranks_sum(ep_sum *sum) {
   double counts[] = {sum->anchors, sum->views, sum->pairs};
@@ -165,16 +184,13 @@ typedef struct {
 } grouping;
 
 /* views of whole groups from anchor `first` on that fill a block; how many anchors that is */
-static ptrdiff_t next_block(grouping *g, const ep_pairs *p, ptrdiff_t first, ptrdiff_t end) {
+static ptrdiff_t next_block(grouping *g, const ep_points *p, ptrdiff_t first, ptrdiff_t end) {
   ptrdiff_t n = 0, rows = 0, anchors = 0;
   g->view[0] = g->row[0] = 0;
   for (ptrdiff_t i = first; i < end; i++) {
-    ptrdiff_t size = 1;
-    while (p->start[i] + size - 1 < p->start[i + 1] && p->sign[p->start[i] + size - 1] > 0) size++;
-    const ptrdiff_t more = size - (size == g->most);
+    const ptrdiff_t size = ep_points_views(p, i), more = size - (size == g->most);
     if (anchors + 1 + rows + more > g->G.rows) break;
-    for (ptrdiff_t v = 0; v < size; v++)
-      g->point[n + v] = v == 0 ? p->anchor[i] : p->partner[p->start[i] + v - 1];
+    for (ptrdiff_t v = 0; v < size; v++) g->point[n + v] = ep_points_view(p, i, v);
     g->view[++anchors] = n += size;
     g->row[anchors] = rows += more;
     g->sum->views += (double)size;
@@ -219,7 +235,7 @@ static void add_mean(double *mean, const ep_mat *G) {
 
 static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_points *points) {
   const ep_precision prec = points->X.prec;
-  const ptrdiff_t k = sum->psi.cols, most = 1 + ep_pairs_most_partners(&points->pairs);
+  const ptrdiff_t k = sum->psi.cols, most = ep_points_most_views(points);
   const ptrdiff_t block = most + 1 > ROWS ? most + 1 : ROWS;
   *g = (grouping){.sum = sum, .most = most};
   sum->prec = prec;
@@ -245,18 +261,19 @@ static ep_status view_rows(const ep_mat *H, const grouping *g, const ep_map *map
   return g->sum->spread ? ep_comm_gather(H) : EP_OK;
 }
 
-static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
-                            const ep_points *points) {
-  const ep_pairs *p = &points->pairs;
+static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map, const ep_points *points,
+                            ep_share anchors) {
   grouping g;
   EP_TRY(new_grouping(&g, work, sum, points));
-  ep_share mine = {0, p->anchors};
-  if (!sum->spread) mine = ep_comm_share(p->anchors);
+  ep_share mine = {0, anchors.count};
+  if (!sum->spread) mine = ep_comm_share(anchors.count);
+  mine.first += anchors.first;
   const ptrdiff_t end = mine.first + mine.count;
+  ranks_begin(sum);
   ep_mat_axpy(&sum->B, -1 / (double)g.most, &sum->C); /* what was there is whole already */
   for (ptrdiff_t i = mine.first, count; i < end; i += count) {
     EP_TRY(ep_run_step("anchors", (double)(i - mine.first), (double)mine.count));
-    count = next_block(&g, p, i, end);
+    count = next_block(&g, points, i, end);
     const ep_mat H = ep_mat_rows(&g.H, 0, g.view[count]), S = ep_mat_rows(&g.G, 0, count);
     const ep_mat V = ep_mat_rows(&g.G, count, g.row[count]);
     EP_TRY(view_rows(&H, &g, map, points));
@@ -272,12 +289,17 @@ static ep_status sum_groups(ep_work *work, ep_sum *sum, const ep_map *map,
 }
 
 ep_status ep_sum_whitened(ep_sum *sum, const ep_map *map, const ep_points *points) {
+  return ep_sum_whitened_some(sum, map, points, (ep_share){0, points->pairs.anchors});
+}
+
+ep_status ep_sum_whitened_some(ep_sum *sum, const ep_map *map, const ep_points *points,
+                               ep_share anchors) {
   ep_work work = {0};
   EP_CHECK(
-      !ep_pairs_has_negatives(&points->pairs) && !points->pairs.all_others, EP_ERR_INPUT,
+      ep_points_are_views(points), EP_ERR_INPUT,
       "method whitened takes views of points, no negatives: use --views R or --pairs positives");
   ep_run_loose_begin();
-  ep_status st = sum_groups(&work, sum, map, points);
+  ep_status st = sum_groups(&work, sum, map, points, anchors);
   if (ep_run_loose_end()) st = EP_ERR_INTERRUPTED;
   ep_work_free(&work);
   return st;
@@ -372,6 +394,7 @@ static ep_status sum_anchors(ep_work *work, ep_sum *sum, ep_psi_rows *rows, cons
   EP_TRY(new_adding(&C, work, &sum->C, rows->points->X.prec));
   const ep_share mine = ep_comm_share(p->anchors);
   const ptrdiff_t end = mine.first + mine.count;
+  ranks_begin(sum);
   for (ptrdiff_t i = mine.first; i < end; i += rows->block) {
     const ptrdiff_t n = ep_least(rows->block, end - i);
     const ep_mat A = ep_mat_rows(&g.A, 0, n), T = ep_mat_rows(&g.T, 0, n);

@@ -54,7 +54,7 @@ static ptrdiff_t anchor_at(const ep_points *points, bool all, ptrdiff_t i, ptrdi
   const ptrdiff_t n = data ? points->total : points->pairs.anchors;
   const ptrdiff_t at =
       count > 1 ? (ptrdiff_t)((double)i * (double)(n - 1) / (double)(count - 1)) : 0;
-  return data ? at : points->pairs.anchor[at];
+  return data ? at : ep_points_view(points, at, 0);
 }
 
 /* to (1 x D) = sum of +- x over all anchors, or over so many of them that are spread over the data: another value in one of
@@ -480,11 +480,12 @@ static ep_status solve(ep_model *model, ep_fit_info *info, ep_work *work, ep_sum
   return ep_model_keep(model, map, &W);
 }
 
-static ep_status fit(ep_model *model, ep_fit_info *info, const ep_sums *s, const ep_setup *setup) {
-  ep_sums whole = {0};
+/* `sum`: NULL, the node's own is copied; else that is used up */
+static ep_status fit(ep_model *model, ep_fit_info *info, const ep_sums *s, ep_sum *sum,
+                     const ep_setup *setup) {
+  ep_sums copy = {0};
   ep_work work = {0};
   json_t *config;
-  EP_TRY(ep_sums_check(s));
   EP_TRY(ep_setup_to_json(&config, setup));
   ep_status st = same_setup(s->model->config, config, s->name, "this fit");
   json_t *table = json_object_get(s->model->config, "table");
@@ -492,18 +493,18 @@ static ep_status fit(ep_model *model, ep_fit_info *info, const ep_sums *s, const
     st = EP_FAIL(EP_ERR_NOMEM, "no memory for the settings as JSON");
   model->config = config;
   model->unit = s->model->unit;
-  if (!st) st = copy_node(&whole, &s->node[0]);
-  if (!st) st = solve(model, info, &work, &whole.node[0].sum, s, setup);
-  if (whole.nodes) ep_sum_free(&whole.node[0].sum);
-  ep_release(whole.node);
+  if (!st && !sum) st = copy_node(&copy, &s->node[0]);
+  if (!st) st = solve(model, info, &work, sum ? sum : &copy.node[0].sum, s, setup);
+  if (copy.nodes) ep_sum_free(&copy.node[0].sum);
+  ep_release(copy.node);
   ep_work_free(&work);
   if (!st) ep_model_seal(model);
   return st;
 }
 
-ep_status ep_fit_sums(ep_run *run, ep_model **model, ep_fit_info *info, const ep_sums *sums,
-                      const ep_setup *setup) {
-  const ep_run_scope scope = ep_run_enter(run);
+/* `own`: the same sums, if they may be used up */
+static ep_status fit_timed(ep_model **model, ep_fit_info *info, const ep_sums *sums, ep_sums *own,
+                           const ep_setup *setup) {
   *info = (ep_fit_info){.anchors = (ptrdiff_t)ep_sums_anchors(sums),
                         .dimension = ep_sums_inputs(sums),
                         .loss = NAN,
@@ -511,9 +512,26 @@ ep_status ep_fit_sums(ep_run *run, ep_model **model, ep_fit_info *info, const ep
   info->points = sums->nodes ? (ptrdiff_t)sums->node[0].sum.views : 0;
   const double clock = omp_get_wtime();
   ep_status st = ep_model_new(model);
-  if (!st) st = fit(*model, info, sums, setup);
+  if (!st) st = ep_sums_check(sums);
+  if (!st) st = fit(*model, info, sums, own ? &own->node[0].sum : NULL, setup);
   info->seconds = omp_get_wtime() - clock;
   if (st) ep_model_free(*model), *model = NULL;
+  return st;
+}
+
+ep_status ep_fit_sums(ep_run *run, ep_model **model, ep_fit_info *info, const ep_sums *sums,
+                      const ep_setup *setup) {
+  const ep_run_scope scope = ep_run_enter(run);
+  const ep_status st = fit_timed(model, info, sums, NULL, setup);
   ep_run_leave(&scope);
+  return st;
+}
+
+ep_status ep_fit_sums_file(ep_model **model, ep_fit_info *info, const char *path,
+                           const ep_setup *setup) {
+  ep_sums *sums;
+  EP_TRY(ep_sums_load_for(&sums, path, setup));
+  const ep_status st = fit_timed(model, info, sums, sums, setup);
+  ep_sums_free(sums);
   return st;
 }

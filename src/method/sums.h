@@ -28,5 +28,7 @@ static inline ep_map *ep_sums_map(const ep_sums *s) { return s->model->term[0].m
 const ep_method_row *ep_sums_method(const ep_sums *s); /* NULL: its config names none */
 bool ep_sums_whitened(const ep_sums *s);
 ep_status ep_sums_alloc(ep_sums **out, const char *name);
+/* From a file, for a fit with this setup: the only node may be spread over ranks. */
+ep_status ep_sums_load_for(ep_sums **out, const char *path, const ep_setup *setup);
 /* Room for one more node; it is empty. */
 ep_status ep_sums_grow(ep_sums *sums, ep_sums_node **node);

@@ -8,6 +8,7 @@
 
 #include "core/mem.h"
 #include "data/parse.h"
+#include "data/rows.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -100,6 +101,56 @@ static ep_status read_matrix(ep_mat *to, ep_npz *file, const char *name, ep_prec
   return EP_OK;
 }
 
+/* ---- parts of a matrix of which the file has the upper triangle */
+
+/* rows first .. of the file -> this rank's part, both triangles */
+static void take_rows(const ep_mat *to, const ep_dist *s, const ep_mat *rows, ptrdiff_t first) {
+  const ptrdiff_t end = first + rows->rows;
+  for (ptrdiff_t a = 0; a < s->cols; a++)
+    for (ptrdiff_t b = 0; s->col[a] >= first && s->col[a] < end && b < s->rows; b++)
+      if (s->row[b] >= s->col[a]) *ep_d(to, a, b) = *ep_d(rows, s->col[a] - first, s->row[b]);
+  for (ptrdiff_t b = 0; b < s->rows; b++)
+    for (ptrdiff_t a = 0; s->row[b] >= first && s->row[b] < end && a < s->cols; a++)
+      if (s->col[a] > s->row[b]) *ep_d(to, a, b) = *ep_d(rows, s->row[b] - first, s->col[a]);
+}
+
+static ep_status take_parts(const ep_mat *to, ep_work *work, const ep_dist *s, const ep_rows *rows,
+                            const char *name) {
+  const ptrdiff_t m = s->order, most = 1000000 / m, block = most < 1 ? 1 : most < m ? most : m;
+  ep_mat some;
+  EP_CHECK(ep_rows_count(rows) == m && ep_rows_length(rows) == m, EP_ERR_SHAPE,
+           "%s: is %td x %td and does not fit the features", name, ep_rows_count(rows),
+           ep_rows_length(rows));
+  EP_TRY(ep_work_mat(work, &some, EP_DOUBLE, block, m));
+  for (ptrdiff_t i = 0; i < m; i += block) {
+    const ep_mat part = ep_mat_rows(&some, 0, m - i < block ? m - i : block);
+    EP_TRY(ep_run_step("rows of sums", (double)i, (double)m));
+    EP_TRY(ep_rows_read(&part, rows, NULL, i));
+    take_rows(to, s, &part, i);
+  }
+  return EP_OK;
+}
+
+static ep_status read_part(const ep_mat *to, const ep_dist *s, const char *path, const char *name) {
+  char full[1100];
+  const char *const list[] = {full};
+  ep_rows *rows;
+  ep_work work = {0};
+  const size_t length = strlen(path);
+  EP_CHECK(snprintf(full, sizeof full, "%s:%s", path, name) < (int)sizeof full, EP_ERR_ARG,
+           "path is too long: %.80s...", path);
+  EP_CHECK(length > 4 && strcmp(path + length - 4, ".npz") == 0, EP_ERR_ARG,
+           "%s: to be read by parts of ranks its name has to end in .npz", path);
+  EP_TRY(ep_rows_stack(&rows, list, 1));
+  ep_status st = ep_rows_same(rows, full);
+  if (!st) st = take_parts(to, &work, s, rows, full);
+  ep_work_free(&work);
+  ep_rows_free(rows);
+  return st;
+}
+
+/* ---- what is said of shards */
+
 static bool is_count(double x) { return x >= 0 && x < 9e15 && x == floor(x); }
 
 /* an aligned block of shards, or all of them, or so many parts without numbers */
@@ -114,7 +165,31 @@ static bool is_node(const ep_sums *s, json_int_t first, json_int_t count) {
   return true;
 }
 
-static ep_status read_node(ep_sums *s, ep_npz *file, json_t *from) {
+static ep_status read_parts(ep_sum *sum, ep_npz *file, ep_dist *spread, const char *path) {
+  const ep_sum counts = *sum;
+  EP_TRY(ep_sum_new_spread(sum, spread));
+  sum->prec = counts.prec;
+  sum->anchors = counts.anchors, sum->views = counts.views, sum->pairs = counts.pairs;
+  EP_TRY(read_part(&sum->C, spread, path, "sum_C"));
+  EP_TRY(read_part(&sum->B, spread, path, "sum_B"));
+  ep_mat_free(&sum->psi);
+  return read_matrix(&sum->psi, file, "sum_psi", EP_DOUBLE, 1, spread->order, path);
+}
+
+/* `setup`: for a fit with it, which may spread a node that is the only one; NULL: whole */
+static ep_status place_node(ep_dist **out, const ep_sums *s, const json_t *nodes,
+                            const ep_setup *setup) {
+  *out = NULL;
+  if (!setup || json_array_size(nodes) != 1) return EP_OK;
+  if (ep_sums_whitened(s)) return ep_whitened_place(out, ep_sums_features(s), NULL, setup);
+  EP_CHECK(setup->closed.solver <= EP_SOLVER_LOCAL, EP_ERR_ARG,
+           "%s: --solver %s spreads sums of whitened; these are of pca, whose fit --path free "
+           "needs no matrix of features",
+           s->name, ep_solver_name(setup->closed.solver));
+  return EP_OK;
+}
+
+static ep_status read_node(ep_sums *s, ep_npz *file, json_t *from, ep_dist *spread) {
   const ptrdiff_t m = ep_sums_features(s);
   const int i = s->nodes;
   json_int_t first = 0, count = 0;
@@ -130,13 +205,15 @@ static ep_status read_node(ep_sums *s, ep_npz *file, json_t *from) {
   EP_TRY(ep_sums_grow(s, &n));
   n->first = (long)first, n->count = (long)count;
   n->sum = (ep_sum){.prec = s->prec, .anchors = anchors, .views = views, .pairs = pairs};
+  if (spread) return read_parts(&n->sum, file, spread, s->name);
   EP_TRY(read_matrix(&n->sum.C, file, name[0], EP_DOUBLE, m, m, s->name));
   if (!ep_sums_whitened(s)) return EP_OK;
   EP_TRY(read_matrix(&n->sum.B, file, name[1], EP_DOUBLE, m, m, s->name));
   return read_matrix(&n->sum.psi, file, name[2], EP_DOUBLE, 1, m, s->name);
 }
 
-static ep_status read_nodes(ep_sums *s, ep_npz *file) {
+static ep_status read_nodes(ep_sums *s, ep_npz *file, const ep_setup *setup) {
+  ep_dist *spread;
   json_t *all = json_object_get(s->model->config, "sums"), *nodes, *prints, *one;
   json_int_t shards;
   size_t i;
@@ -146,7 +223,8 @@ static ep_status read_nodes(ep_sums *s, ep_npz *file) {
                json_is_array(prints) && (shards >= 0) == (json_array_size(nodes) > 0),
            EP_ERR_INPUT, "%s: what it says of its shards makes no sense", s->name);
   s->shards = (long)shards;
-  json_array_foreach(nodes, i, one) { EP_TRY(read_node(s, file, one)); }
+  EP_TRY(place_node(&spread, s, nodes, setup));
+  json_array_foreach(nodes, i, one) { EP_TRY(read_node(s, file, one, spread)); }
   json_array_foreach(prints, i, one) {
     EP_CHECK(json_is_string(one), EP_ERR_INPUT, "%s: its list of parts is damaged", s->name);
   }
@@ -170,7 +248,7 @@ static ep_status read_precision(ep_precision *prec, ep_npz *file, const char *na
   return EP_OK;
 }
 
-static ep_status read_all(ep_sums *s, ep_npz *file) {
+static ep_status read_all(ep_sums *s, ep_npz *file, const ep_setup *setup) {
   EP_TRY(read_precision(&s->prec, file, s->name));
   EP_TRY(ep_model_read(s->model, file, s->name, s->prec));
   ep_term *term = &s->model->term[0];
@@ -179,23 +257,27 @@ static ep_status read_all(ep_sums *s, ep_npz *file) {
            "%s: holds no sums of pca or whitened", s->name);
   term->map->psi = s->model->psi;
   EP_TRY(read_matrix(&s->sample, file, "sample", s->prec, -1, term->map->inputs, s->name));
-  return read_nodes(s, file);
+  return read_nodes(s, file, setup);
 }
 
-static ep_status take(ep_sums **out, ep_npz *file, const char *name) {
+static ep_status take(ep_sums **out, ep_npz *file, const char *name, const ep_setup *setup) {
   ep_status st = ep_sums_alloc(out, name);
-  if (!st) st = read_all(*out, file);
+  if (!st) st = read_all(*out, file, setup);
   if (st) ep_sums_free(*out), *out = NULL;
   return st;
 }
 
-ep_status ep_sums_load(ep_sums **out, const char *path) {
+ep_status ep_sums_load_for(ep_sums **out, const char *path, const ep_setup *setup) {
   ep_npz *file;
   *out = NULL;
   EP_TRY(ep_npz_open(&file, path));
-  const ep_status st = take(out, file, path);
+  const ep_status st = take(out, file, path, setup);
   ep_npz_close(file);
   return st;
+}
+
+ep_status ep_sums_load(ep_sums **out, const char *path) {
+  return ep_sums_load_for(out, path, NULL);
 }
 
 ep_status ep_sums_from_bytes(ep_sums **out, const unsigned char *bytes, size_t size,
@@ -203,7 +285,7 @@ ep_status ep_sums_from_bytes(ep_sums **out, const unsigned char *bytes, size_t s
   ep_npz *file;
   *out = NULL;
   EP_TRY(ep_npz_open_bytes(&file, bytes, size, name));
-  const ep_status st = take(out, file, name);
+  const ep_status st = take(out, file, name, NULL);
   ep_npz_close(file);
   return st;
 }

@@ -23,7 +23,7 @@ const char *ep_solver_name(int i) {
 /* ---- covariances */
 
 /* C <- A = (C - B) / pairs - mm', B <- B / views - mm', psi <- m = psi / views */
-void ep_whitened_centre(const ep_sum *sum) {
+static void centre(const ep_sum *sum) {
   const ep_mat *A = &sum->C, *B = &sum->B;
   const ep_dist *s = sum->spread;
   double *mean = sum->psi.data;
@@ -49,7 +49,7 @@ static ep_status check_factor(ep_status st, ptrdiff_t features) {
   return st;
 }
 
-ep_status ep_whitened_ridge(const ep_mat *B, double *ridge, double share) {
+static ep_status add_ridge(const ep_mat *B, double *ridge, double share) {
   double trace = 0;
   for (ptrdiff_t i = 0; i < B->rows; i++) trace += *ep_d(B, i, i);
   *ridge = share * trace / (double)B->rows;
@@ -78,16 +78,17 @@ static ep_status spread_ridge(const ep_sum *sum, double *ridge, double share) {
   return check_factor(s->cholesky(s, sum->B.data), s->order);
 }
 
-/* W, lambda of A w = lambda (B + ridge I) w */
-static ep_status eigenpairs(const ep_mat *W, double *lambda, ep_eigen_info *info, double *ridge,
-                            const ep_sum *sum, const ep_setup *s) {
+ep_status ep_whitened_eigenpairs(const ep_mat *W, double *lambda, ep_eigen_info *info,
+                                 double *ridge, const ep_sum *sum, double share,
+                                 const ep_setup *s) {
   const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
   const uint64_t seed = (uint64_t)s->run.seed;
+  centre(sum);
   if (sum->spread) {
-    EP_TRY(spread_ridge(sum, ridge, s->closed.ridge));
+    EP_TRY(spread_ridge(sum, ridge, share));
     return ep_eigen_spread(W, lambda, info, sum->spread, sum->C.data, sum->B.data, &config, seed);
   }
-  EP_TRY(ep_whitened_ridge(&sum->B, ridge, s->closed.ridge));
+  EP_TRY(add_ridge(&sum->B, ridge, share));
   return ep_eigen_generalised(W, lambda, info, &sum->C, &sum->B, &config, seed);
 }
 
@@ -98,39 +99,47 @@ static ep_status refuse(double need, ptrdiff_t features, const char *advice) {
                  ceil((need + (double)ep_memory_current()) / 1048576), advice);
 }
 
-static ep_status new_spread(ep_sum *sum, const ep_points *points, ptrdiff_t features, double krylov,
-                            bool elpa, double left) {
+/* sums that are in a file are read in blocks of rows */
+static double parts_bytes(const ep_dist *spread, const ep_mat *X) {
+  return X ? ep_sum_spread_bytes(spread, X)
+           : 16 * (double)spread->rows * (double)spread->cols + 8e6 + 8 * (double)spread->order;
+}
+
+static ep_status place_parts(ep_dist **out, ptrdiff_t features, const ep_mat *X, double krylov,
+                             const ep_setup *s) {
   ep_dist *spread;
-  EP_TRY(ep_comm_spread(&spread, features, elpa));
-  const double need = ep_sum_spread_bytes(spread, &points->X) + krylov;
-  bool small = need > left;
+  EP_TRY(ep_comm_spread(&spread, features, s->closed.solver == EP_SOLVER_ELPA));
+  const double part = 16 * (double)spread->rows * (double)spread->cols;
+  const double need = parts_bytes(spread, X) + krylov + ep_choice_bytes(part, s);
+  bool small = need > ep_run_memory_left(&s->run);
   ep_status st = ep_comm_any(&small);
   if (!st && small) st = refuse(need, features, " a rank, more than --memory: take more ranks");
-  if (!st) return ep_sum_new_spread(sum, spread);
-  ep_dist_free(spread);
+  if (st) ep_dist_free(spread);
+  else *out = spread;
   return st;
 }
 
-/* Whole covariances on every rank, or spread over them: as asked, or where they do not fit. */
-static ep_status new_sum(ep_sum *sum, const ep_map *map, const ep_points *points,
-                         const ep_setup *s) {
-  const double m = (double)map->count, left = ep_run_memory_left(&s->run);
-  const double krylov = 8 * m * (double)(s->net.outputs + 8) * (2 * (double)s->eigen.krylov + 5);
-  const double scratch = ep_sum_scratch(map->count, points->X.prec);
-  const double need = ep_sum_bytes(map->count, true) + fmax(krylov, scratch) +
-                      (ep_choice_open(s) ? ep_choice_bytes(map->count) : 0);
+ep_status ep_whitened_place(ep_dist **out, ptrdiff_t features, const ep_mat *X, const ep_setup *s) {
+  const double m = (double)features, both = ep_sum_bytes(features, true);
+  const double krylov =
+      8 * m * (double)(ep_choice_outputs(features, s) + 8) * (2 * (double)s->eigen.krylov + 5);
+  const double scratch = X ? ep_sum_scratch(features, X->prec) : both / 2; /* as it is read */
+  const double need = both + fmax(krylov, scratch) + ep_choice_bytes(both, s);
   const ep_solver solver = s->closed.solver;
   const bool asked = solver == EP_SOLVER_SCALAPACK || solver == EP_SOLVER_ELPA;
-  bool small = need > left;
+  bool small = need > ep_run_memory_left(&s->run);
+  *out = NULL;
   EP_TRY(ep_comm_any(&small));
-  if (asked || (solver == EP_SOLVER_AUTO && small && ep_comm_can_spread() && !ep_choice_open(s))) {
-    EP_CHECK(!ep_choice_open(s), EP_ERR_ARG,
-             "--ridge auto and --outputs auto do not go with --solver %s: give numbers",
-             ep_solver_name(solver));
-    return new_spread(sum, points, map->count, krylov, solver == EP_SOLVER_ELPA, left);
-  }
-  if (small) return refuse(need, map->count, ", more than --memory");
-  return ep_sum_new(sum, map->count, true);
+  if (asked || (solver == EP_SOLVER_AUTO && small && ep_comm_can_spread()))
+    return place_parts(out, features, X, krylov, s);
+  return small ? refuse(need, features, ", more than --memory") : EP_OK;
+}
+
+static ep_status new_sum(ep_sum *sum, const ep_map *map, const ep_points *points,
+                         const ep_setup *s) {
+  ep_dist *spread;
+  EP_TRY(ep_whitened_place(&spread, map->count, &points->X, s));
+  return spread ? ep_sum_new_spread(sum, spread) : ep_sum_new(sum, map->count, true);
 }
 
 /* outputs W'(psi - mean), times lambda^power */
@@ -153,8 +162,7 @@ static ep_status solve(ep_work *work, const ep_mat *W, ep_model *model, ep_fit_i
   ep_eigen_info eigen;
   EP_CHECK(sum->pairs > 0, EP_ERR_INPUT, "method whitened needs two views of a point: a positive");
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
-  ep_whitened_centre(sum);
-  EP_TRY(eigenpairs(W, lambda, &eigen, &ridge, sum, s));
+  EP_TRY(ep_whitened_eigenpairs(W, lambda, &eigen, &ridge, sum, s->closed.ridge, s));
   EP_TRY(
       ep_fit_explain(info,
                      "path     covariances of %td features over %.0f views in groups of %.3g, then "
@@ -199,7 +207,7 @@ static ep_status sum_up(ep_sum *sum, ep_fit_info *info, const ep_map *map, const
   ep_sum held;
   ep_choice choice;
   if (!ep_choice_open(s)) return ep_sum_whitened(sum, map, points);
-  EP_TRY(ep_sum_new(&held, map->count, true));
+  EP_TRY(ep_sum_new_like(&held, sum));
   ep_status st = ep_choice_sums(sum, &held, map, points);
   if (!st) st = ep_choice_make(&choice, info, sum, &held, s);
   if (!st) {
@@ -230,10 +238,10 @@ static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *inf
 /* --features auto becomes a recipe */
 static ep_status choose_features(ep_setup *own, ep_model *model, ep_fit_info *info,
                                  const ep_points *points) {
-  const ptrdiff_t n = points->pairs.anchors, partners = points->pairs.start[n];
+  const ptrdiff_t n = points->pairs.anchors;
   const ep_recipe_ask ask = {.shape = points->shape,
                              .anchors = n,
-                             .views = n > 0 ? 1 + partners / n : 1,
+                             .views = n > 0 ? ep_points_most_views(points) : 1,
                              .prec = points->X.prec,
                              .memory = ep_run_memory_left(&own->run),
                              .time = own->feature.time,

@@ -102,7 +102,7 @@ for command in DEFAULTS:
 # plan takes what fit takes of features, network and run
 DEFAULTS["plan"] = {o: DEFAULTS["fit"][o] for o in ("features", "time", "filters", "width", "depth", "outputs", "activation",
                                                     "parametrisation", "seed", "precision", "threads", "memory")}
-DEFAULTS["plan"].update({"method": "whitened", "points": "1e6", "views": "2", "dimension": "784", "epochs": "100", "nodes": "1",
+DEFAULTS["plan"].update({"method": "whitened", "solver": "auto", "points": "1e6", "views": "2", "dimension": "784", "epochs": "100", "nodes": "1",
                          "ranks": "0", "hours": "24", "view-cost": "2e-5", "network": "1G"})
 OTHERS["plan"] = "image input-scale layers biases init config json progress"
 # accumulate takes what fit takes, but for files

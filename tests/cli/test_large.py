@@ -140,6 +140,43 @@ def test_peak_stays(call, save, rng, tmp_path):
     assert size < 150e6, size
 
 
+MAPS = {"network": ["--width", 60], "landmarks": ["--kernel", "analytic", "--landmarks", 40],
+        "patches": ["--features", "patches:9,5,2"], "stack": ["--features", "stack:16x5,near=2,keep=8,pool=3"],
+        "ridge auto": ["--width", 60, "--ridge", "auto"]}
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_peak_does_not_grow_with_the_points(good, save, rng, name):
+    """whitened reads every view once, in blocks: four times the points, also where all would fit, take not a tenth more. What
+    lays its points out and lists its pairs, as pca does, grows with them."""
+    save(small=rng.integers(0, 256, (5000, 20, 20), dtype="u1"), large=rng.integers(0, 256, (20000, 20, 20), dtype="u1"))
+
+    def peaks(*how):
+        return [json.loads(good("fit", "--data", f"{x}.npy", "--augment", "flip", "--outputs", 4, "--memory", "1G", *how, "--json"))
+                ["peak_memory"] for x in ("small", "large")]
+
+    few, many = peaks("--method", "whitened", *MAPS[name])
+    assert many < 1.1 * few, (few, many)
+    if name == "network":
+        few, many = peaks("--method", "pca", *MAPS[name])
+        assert many > 2 * few, (few, many)
+
+
+def test_parts_take_what_a_fit_takes(good, save, rng):
+    """Pairs that are not listed, of ready pairs too, are those that are: shards add up to the fit. Pairs by label are listed."""
+    save(a=rng.normal(size=(4000, 30)), p=rng.normal(size=(4000, 30)), y=np.arange(4000) % 5)
+    ready = ["--anchors", "a.npy", "--positives", "p.npy", "--width", 30, "--outputs", 3, "--precision", "double"]
+    whole = json.loads(good("fit", "--method", "whitened", *ready, "--json"))
+    for k in 1, 2, 3:
+        good("accumulate", *ready, "--shard", f"{k}/3", "--out", f"{k}.npz")
+    good("merge", "1.npz", "2.npz", "3.npz")
+    parts = json.loads(good("fit", "--from", "sums.npz", "--json"))
+    assert np.allclose(whole["eigenvalues"], parts["eigenvalues"], rtol=1e-9) and whole["anchors"] == parts["anchors"] == 4000
+    result = json.loads(good("fit", "--data", "a.npy", "--labels", "y.npy", "--pairs", "labels:1+0", "--method", "whitened", "--width", 30,
+                             "--outputs", 3, "--json"))
+    assert result["anchors"] == result["points"] == 4000
+
+
 # ---- arrays of a .npz that stay in their file
 
 @pytest.mark.parametrize("kind", ["f4", "f8", "u1", "fortran"])

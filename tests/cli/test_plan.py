@@ -55,8 +55,32 @@ def test_spread_over_ranks(plan, good):
     assert parts["sums"] == pytest.approx(2 * 1e6 * 3 * 60000**2 / (64 * parts["rates"]["product"]))
     assert parts["bytes"] == pytest.approx(1e6 * 2 * 60000 * 4 * 63 / 64)
     assert 24 * 60000**2 / 64 < parts["memory"] < 4 * 2**30
-    assert "ScaLAPACK" in good("plan", *how, "--memory", "4G")
+    assert "scalapack, B and C spread over 64 ranks: 0.838 GiB of 53.6, which do not fit" in good("plan", *how, "--memory", "4G")
     assert not plan(*how, "--memory", "4G", "--method", "pca")["spread"]
+
+
+@pytest.mark.parametrize("ranks", [4, 16, 64])
+def test_the_solver_that_is_asked_for(plan, good, ranks):
+    """--solver: of 24 M^2 bytes whole a rank has its share, whatever --memory is; the line says which is planned."""
+    M, how = 20000, ["--points", 1e5, "--dimension", 60, "--width", 20000, "--outputs", 10, "--ranks", ranks]
+    local, spread, elpa = (plan(*how, "--solver", s) for s in ("local", "scalapack", "elpa"))
+    assert (local["solver"], spread["solver"], elpa["solver"]) == ("local", "scalapack", "elpa")
+    assert not local["spread"] and spread["spread"] and elpa["memory"] == spread["memory"]
+    rest = spread["memory"] - 24 * M**2 / ranks
+    assert 0 < rest < 0.1 * 24 * M**2 and local["memory"] > 24 * M**2
+    assert spread["solve"] * spread["rates"]["solve"] == pytest.approx(local["solve"] * local["rates"]["solve"] / ranks)
+    small = plan(*how, "--solver", "local", "--memory", "8G")
+    assert not small["spread"] and not small["fits"] and plan(*how, "--memory", "8G")["spread"]
+    assert "solver    local: whole matrices of 5.96 GiB on every rank" in good("plan", *how)
+    assert f"solver    elpa, B and C spread over {ranks} ranks" in good("plan", *how, "--solver", "elpa")
+
+
+def test_memory_does_not_grow_with_views(plan):
+    """whitened lists no pairs; pca does, 25 bytes a point with its view."""
+    few, many = (plan("--width", 100, "--points", n) for n in (1e6, 1e9))
+    assert few["memory"] == many["memory"]
+    few, many = (plan("--width", 100, "--points", n, "--method", "pca") for n in (1e6, 1e9))
+    assert many["memory"] - few["memory"] == pytest.approx(25 * (1e9 - 1e6))
 
 
 def test_words_for_a_person(good, ep):

@@ -107,9 +107,72 @@ def test_spread_where_it_does_not_fit(run, ep, tmp_path):
     fails(tmp_path, 2, "fit", *how, "--memory", "60M", code=2, words=["a rank, more than --memory: take more ranks"])
 
 
-def test_what_is_not_spread(ep, tmp_path):
+def same_spans(good, tmp_path, alone, result):
+    a, b = np.array(alone["eigenvalues"]), np.array(result["eigenvalues"])
+    assert len(a) == len(b) and np.abs(a - b).max() < 1e-10 * a.max()
+    A, B = spans(tmp_path, good, "1", "n")
+    assert np.linalg.norm(A - B @ (B.T @ A)) < 1e-8
+
+
+OPEN = {"ridge": ["--width", 61, "--ridge", "auto"], "outputs": ["--features", "patches:9,5,2", "--outputs", "auto"],
+        "both": ["--width", 40, "--ridge", "auto", "--outputs", "auto"]}
+
+
+@pytest.mark.parametrize("solver, ranks", [("local", 2), ("local", 4), ("scalapack", 1), ("scalapack", 2), ("scalapack", 3),
+                                           ("scalapack", 4), ("elpa", 2)])
+@pytest.mark.parametrize("name", OPEN)
+def test_what_is_chosen_does_not_depend_on_ranks(run, good, tmp_path, name, solver, ranks):
+    """Ridge and outputs by points that are held out, from sums that every rank has or that are spread: one answer."""
+    how = [*DATA, "--method", "whitened", "--views", 3, "--augment", "shift:1", *OPEN[name]]
+    alone = json.loads(good("fit", *how, "--threads", 1, "--json", "--out", "1.npz"))
+    result = json.loads(run(ranks, "fit", *how, "--solver", solver, "--json", "--out", "n.npz"))
+    assert result["ridge_share"] == alone["ridge_share"] and result["ridge"] == pytest.approx(alone["ridge"], rel=1e-12)
+    assert ("solver" in result) == (solver != "local")
+    same_spans(good, tmp_path, alone, result)
+
+
+@pytest.fixture
+def sums(good):
+    def make(*how):
+        for k in 1, 2:
+            good("accumulate", *DATA, *how, "--shard", f"{k}/2", "--out", f"part{k}.npz")
+        good("merge", "part1.npz", "part2.npz", "--out", "sums.npz")
+
+    return make
+
+
+@pytest.mark.parametrize("solver, ranks, shape", [("scalapack", 1, MANY), ("scalapack", 2, MANY), ("scalapack", 3, MANY),
+                                                  ("scalapack", 4, MANY), ("elpa", 2, MANY), ("scalapack", 3, FEW)])
+def test_sums_of_files_spread_over_ranks(run, good, sums, tmp_path, solver, ranks, shape):
+    """Every rank reads its part of B and C: the model of one process; the same bits again."""
+    sums("--views", 3, *shape)
+    alone = json.loads(good("fit", "--from", "sums.npz", "--json", "--out", "1.npz"))
+    result = json.loads(run(ranks, "fit", "--from", "sums.npz", "--solver", solver, "--json", "--out", "n.npz"))
+    assert result["solver"].startswith("ELPA" if solver == "elpa" else "ScaLAPACK")
+    same_spans(good, tmp_path, alone, result)
+    first = (tmp_path / "n.npz").read_bytes()
+    run(ranks, "fit", "--from", "sums.npz", "--solver", solver, "--out", "n.npz")
+    assert (tmp_path / "n.npz").read_bytes() == first
+
+
+def test_sums_that_one_process_cannot_hold(run, ep, good, tmp_path):
+    """64 MB of sums: two ranks of 80 MB read their halves by themselves, one is told; the file is whole or refused."""
+    good("accumulate", "--data", "digits", "--samples", 60, "--width", 2000, "--outputs", 2, "--shard", "1/1", "--out", "s.npz")
+    how = ["fit", "--from", "s.npz", "--memory", "80M"]
+    alone = ep(*how)
+    assert alone.code == 2 and "two covariances of 2000 features" in alone.err
+    result = json.loads(run(2, *how, "--json"))
+    assert result["solver"].startswith("ScaLAPACK on 1 x 2 ranks") and result["peak_memory"] < 80 * 2**20
+    with open(tmp_path / "s.npz", "r+b") as file:
+        file.seek(20_000_000)
+        file.write(b"\1" * 64)
+    fails(tmp_path, 2, *how, code=2, words=["s.npz:sum_", "damaged"])
+
+
+def test_what_is_not_spread(ep, good, tmp_path):
     assert "under mpirun" in ep("fit", *DATA, "--method", "whitened", "--solver", "scalapack").err
-    fails(tmp_path, 2, "fit", *DATA, "--method", "whitened", "--solver", "elpa", "--ridge", "auto", code=2, words=["--ridge auto"])
+    good("accumulate", *DATA, "--method", "pca", "--width", 30, "--shard", "1/1", "--out", "s.npz")
+    fails(tmp_path, 2, "fit", "--from", "s.npz", "--solver", "elpa", code=2, words=["s.npz", "--solver elpa", "of pca"])
 
 
 @pytest.mark.parametrize("how", [[], ["--batch", 50], ["--loss", "vicreg", "--depth", 2], ["--loss", "ntxent", "--batch", 60],
@@ -211,19 +274,68 @@ def test_what_was_chosen_is_said(tmp_path):
     assert done.returncode == 0 and "ranks    2, 2 on this node, each of 1 thread, on " in done.stderr and "cores" in done.stderr
 
 
-def test_a_rank_that_fails_ends_all(tmp_path):
-    """The data are not there on one node: rank 1 alone runs in a folder without them."""
-    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
-    (tmp_path / "other").mkdir()
+def apart(tmp_path, ranks, *args):
+    """Rank 1 alone runs in the folder `other`."""
+    (tmp_path / "other").mkdir(exist_ok=True)
     script = tmp_path / "rank.sh"
     script.write_text(f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 1 ] && cd other\nexec {PROGRAM} "$@"\n')
     script.chmod(0o755)
-    how = mpi(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
+    how = mpi(tmp_path, ranks, *args)
     how["args"][how["args"].index(str(PROGRAM))] = str(script)
+    return how
+
+
+OTHERS = {"fit": ["fit", "--data", "x.npy", "--width", 20, "--epochs", 2],
+          "pairs": ["fit", "--anchors", "x.npy", "--positives", "x.npy", "--width", 20, "--epochs", 2],
+          "accumulate": ["accumulate", "--data", "x.npy", "--width", 20, "--shard", "1/1"],
+          "embed": ["embed", "--data", "same.npy", "--model", "m.npz"],
+          "probe": ["probe", "--embedding", "x.npy", "--labels", "y.npy", "--probe", "ridge"],
+          "sums": ["fit", "--from", "s.npz", "--solver", "scalapack"]}
+
+
+@pytest.mark.parametrize("name", OTHERS)
+@pytest.mark.parametrize("shape", [(50, 4), (49, 4)], ids=["other values", "other rows"])
+def test_other_data_on_one_node(tmp_path, good, name, shape):
+    """Another file under the same name: one line names it and the rank, and nothing is written. The same file: as ever."""
+    same, other = tmp_path, tmp_path / "other"
+    other.mkdir()
+    for folder, size in (other, shape), (same, (50, 4)):
+        x = np.random.default_rng(size[0] + (folder == other)).normal(size=size)
+        for path, array in ("x.npy", x), ("same.npy", np.ones((50, 4))), ("y.npy", np.arange(len(x)) % 3):
+            np.save(same / path, array)
+        good("fit", "--data", "x.npy", "--method", "pca", "--width", 20, "--outputs", 2, "--out", "m.npz")
+        good("accumulate", "--data", "x.npy", "--width", 20, "--outputs", 2, "--shard", "1/1", "--out", "s.npz")
+        for path in ("x.npy", "same.npy", "y.npy", "m.npz", "s.npz") if folder == other else ():
+            (other / path).write_bytes((same / path).read_bytes())
+    args = [*OTHERS[name], *([] if name == "probe" else ["--out", "out.npy" if name == "embed" else "out.npz"])]
+    done = subprocess.run(timeout=60, **apart(tmp_path, 3, *args))
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode == 2 and len(ours) == 1 and "another file for rank 1 than for rank 0" in ours[0], done.stderr
+    assert {"embed": "m.npz", "sums": "s.npz"}.get(name, "x.npy") in ours[0] and not list(tmp_path.glob("**/out.np*"))
+    for path in "x.npy", "m.npz", "s.npz", "y.npy":
+        (other / path).write_bytes((same / path).read_bytes())
+    assert subprocess.run(timeout=60, **apart(tmp_path, 3, *args)).returncode == 0
+
+
+def test_a_rank_that_fails_ends_all(tmp_path):
+    """The data are not there on one node: rank 1 alone runs in a folder without them."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
+    how = apart(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
     done = subprocess.run(timeout=60, **how)
     ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
     assert done.returncode == 2 and len(ours) == 1 and "rank 1" in ours[0] and "x.npy" in ours[0], done.stderr
     assert not (tmp_path / "model.npz").exists()
+
+
+def test_two_ranks_that_fail(tmp_path):
+    """All but the first: the lower of them says so, and is not ended by the other before it has."""
+    np.save(tmp_path / "x.npy", np.random.default_rng(0).normal(size=(50, 4)))
+    how = apart(tmp_path, 3, "fit", "--data", "x.npy", "--width", 20, "--epochs", 5)
+    script = tmp_path / "rank.sh"
+    script.write_text(script.read_text().replace("= 1", "!= 0"))
+    done = subprocess.run(timeout=60, **how)
+    ours = [line for line in done.stderr.splitlines() if line.startswith("eigenpair ")]
+    assert done.returncode == 2 and len(ours) == 1 and "rank 1" in ours[0] and "x.npy" in ours[0], done.stderr
 
 
 def ranks_of(process):
@@ -257,6 +369,27 @@ def test_a_killed_rank(tmp_path):
     process.communicate(timeout=60)
     assert process.returncode != 0 and not (tmp_path / "model.npz").exists()
     assert np.load(tmp_path / "model.npz.checkpoint.npz")["theta"].ndim == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+def test_a_part_that_is_not_finished(tmp_path, run, good, number):
+    """A rank that is killed, or asked to stop, in the middle of a shard: all end, no part is there; the one that was finished stays
+    usable, and the shard can be made again on another number of ranks."""
+    how = ["accumulate", *DATA, "--width", 40]
+    run(2, *how, "--shard", "1/2", "--out", "a.npz")
+    first = (tmp_path / "a.npz").read_bytes()
+    process = subprocess.Popen(**mpi(tmp_path, 2, "accumulate", "--data", "digits", "--views", 400, "--width", 800, "--shard", "1/1",
+                                     "--out", "b.npz"))
+    found = ranks_of(process)
+    time.sleep(1)
+    os.kill(found[1], number)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode != 0 and not list(tmp_path.glob("b.npz*")) and (tmp_path / "a.npz").read_bytes() == first, err
+    ours = [line for line in err.splitlines() if line.startswith("eigenpair ")]
+    assert len(ours) == 1 and "interrupted" in ours[0], err  # by the signal, or by mpirun because the other was killed
+    assert number != signal.SIGKILL or "rank 1" in err and "signal 9" in err, err
+    run(3, *how, "--shard", "2/2", "--out", "b.npz")
+    good("merge", "a.npz", "b.npz")
 
 
 @pytest.mark.parametrize("how", ["Ctrl-C at mpirun", "SIGTERM to a rank"])

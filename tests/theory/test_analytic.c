@@ -29,6 +29,34 @@ static ep_mat kernel(const ep_analytic *a, ep_analytic_kind kind, const ep_mat *
   return K;
 }
 
+/* points made ready once give the bits of points that are not, in one tile and in several, with tables and without */
+static void made_ready(void **state) {
+  (void)state;
+  static const char *const activations[] = {"relu", "gelu"};
+  for (int k = 0; k < 8; k++) {
+    const ep_analytic a = model(activations[k & 1], 2);
+    const ep_analytic_kind kind = k & 2 ? EP_NTK : EP_NNGP;
+    const ep_precision prec = k & 4 ? EP_DOUBLE : EP_SINGLE;
+    ep_mat X = matrix(prec, 40, 7), Y = matrix(prec, 600, 7);
+    ep_random_fill_normal(&X, 1, EP_STREAM_DATA, 0),
+        ep_random_fill_normal(&Y, 2, EP_STREAM_DATA, 0);
+    ep_mat A = matrix(EP_DOUBLE, 40, 600), B = matrix(EP_DOUBLE, 40, 600),
+           d = matrix(EP_DOUBLE, 1, 600);
+    ep_analytic_ready r;
+    CHECK_OK(ep_analytic_ready_new(&r, &a, kind, &Y));
+    CHECK_OK(ep_analytic_kernel(NULL, &A, &a, kind, &X, &Y));
+    for (int again = 0; again < 2; again++) {
+      ep_mat_fill(&B, 0);
+      CHECK_OK(ep_analytic_kernel_ready(&B, &a, kind, &X, &r));
+      assert_memory_equal(A.data, B.data, 40 * 600 * sizeof(double));
+    }
+    CHECK_OK(ep_analytic_diagonal(NULL, d.data, &a, kind, &Y));
+    assert_memory_equal(d.data, r.diagonal, 600 * sizeof(double));
+    ep_analytic_ready_free(&r);
+    ep_mat_free(&X), ep_mat_free(&Y), ep_mat_free(&A), ep_mat_free(&B), ep_mat_free(&d);
+  }
+}
+
 /* NTK of relu, w = 2, o = 1, unit vectors of correlation 0, 1/2, 1 */
 static void published(void **state) {
   (void)state;
@@ -415,12 +443,13 @@ static void memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(published),         cmocka_unit_test(against_recursion),
-      cmocka_unit_test(by_table),          cmocka_unit_test(many_tiles),
-      cmocka_unit_test(diagonals),         cmocka_unit_test(random_features),
-      cmocka_unit_test(positive_definite), cmocka_unit_test(almost_equal),
-      cmocka_unit_test(huge_and_tiny),     cmocka_unit_test(bad_input),
-      cmocka_unit_test(no_memory),         cmocka_unit_test(memory),
+      cmocka_unit_test(published),       cmocka_unit_test(against_recursion),
+      cmocka_unit_test(by_table),        cmocka_unit_test(many_tiles),
+      cmocka_unit_test(made_ready),      cmocka_unit_test(diagonals),
+      cmocka_unit_test(random_features), cmocka_unit_test(positive_definite),
+      cmocka_unit_test(almost_equal),    cmocka_unit_test(huge_and_tiny),
+      cmocka_unit_test(bad_input),       cmocka_unit_test(no_memory),
+      cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -153,6 +153,21 @@ static void test_streams_differ(void **state) {
   }
 }
 
+/* the first of the permutation that the same numbers make, and as many numbers are used */
+static void test_some_of_a_permutation(void **state) {
+  (void)state;
+  enum { N = 50 };
+  for (ptrdiff_t k = 0; k <= N; k++) {
+    ep_random a = ep_random_new(7, EP_STREAM_BATCH, 1), b = a;
+    ptrdiff_t all[N], some[N + 1] = {0};
+    some[k] = -1;
+    ep_random_permutation(&a, all, N);
+    ep_random_some(&b, some, k, N);
+    assert_memory_equal(all, some, (size_t)k * sizeof *all);
+    assert_true(some[k] == -1 && ep_random_uniform(&a) == ep_random_uniform(&b));
+  }
+}
+
 static void test_permutation(void **state) {
   (void)state;
   ep_random r = ep_random_new(4, EP_STREAM_BATCH, 0);
@@ -200,10 +215,11 @@ static void test_below_is_unbiased(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_published_answers), cmocka_unit_test(test_uniform_moments),
-      cmocka_unit_test(test_normal_moments),    cmocka_unit_test(test_fill_ignores_threads),
-      cmocka_unit_test(test_fill_numbers),      cmocka_unit_test(test_streams_differ),
-      cmocka_unit_test(test_permutation),       cmocka_unit_test(test_below_is_unbiased),
+      cmocka_unit_test(test_published_answers),     cmocka_unit_test(test_uniform_moments),
+      cmocka_unit_test(test_normal_moments),        cmocka_unit_test(test_fill_ignores_threads),
+      cmocka_unit_test(test_fill_numbers),          cmocka_unit_test(test_streams_differ),
+      cmocka_unit_test(test_some_of_a_permutation), cmocka_unit_test(test_permutation),
+      cmocka_unit_test(test_below_is_unbiased),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

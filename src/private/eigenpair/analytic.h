@@ -16,3 +16,17 @@ double ep_dual_error(const ep_activation *phi);
 double ep_analytic_error(const ep_activation *phi);
 /* "closed form" or "quadrature" */
 const char *ep_dual_way(const ep_activation *phi);
+
+/* Points of the columns of many kernels, made ready once: what of them does not depend on the rows they meet. */
+typedef struct {
+  ep_mat X;         /* (n, D), lent */
+  ep_mat U;         /* (n, D) rows of X over their sizes, double; owned */
+  double *size;     /* (n), owned */
+  double *diagonal; /* (n) of the kernel; owned */
+} ep_analytic_ready;
+ep_status ep_analytic_ready_new(ep_analytic_ready *out, const ep_analytic *a, ep_analytic_kind kind,
+                                const ep_mat *X);
+void ep_analytic_ready_free(ep_analytic_ready *r);
+/* ep_analytic_kernel against r->X, to the same bits. */
+ep_status ep_analytic_kernel_ready(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
+                                   const ep_mat *X, const ep_analytic_ready *r);

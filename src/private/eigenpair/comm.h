@@ -1,6 +1,7 @@
 #pragma once
 /* Ranks, for work within a run (ep_run_set_comm): what run.h says of them, shares and sums. */
 #include <eigenpair/run.h>
+#include <stdint.h>
 
 /* Two symmetric matrices A and B of one order, spread over the ranks: for eigenproblems that are too large for one of them.
  * This rank's part of a matrix has cols rows of `rows` numbers, row-major: number (a, b) is entry (col[a], row[b]) of the
@@ -43,5 +44,7 @@ ep_status ep_comm_gather(const ep_mat *A);
 ep_status ep_comm_spread(ep_dist **out, ptrdiff_t order, bool elpa);
 bool ep_comm_can_spread(void); /* is there more than one rank, and someone who can? */
 void ep_dist_free(ep_dist *s); /* NULL is fine */
+/* Do all ranks have the same print of what `name` holds? The error, the same on all, names the first that has another. */
+ep_status ep_comm_same(uint64_t print, const char *name);
 /* True on all ranks if it is on one. */
 ep_status ep_comm_any(bool *flag);

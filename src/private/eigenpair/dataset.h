@@ -20,6 +20,18 @@ ep_status ep_points_block(ep_mat *view, const ep_points *p, ptrdiff_t first, ptr
  * drawn from these does not depend on whether there was room to lay them out. */
 ptrdiff_t ep_points_drawn(const ep_points *p);
 ptrdiff_t ep_points_place(const ep_points *p, ptrdiff_t i);
+/* For whoever goes through the views of every anchor once, in blocks: points are made when they are asked for, however few they
+ * are, and where pairs are but views of a point they are not listed (pairs.anchor is NULL), so that what this takes does not
+ * grow with the points. shard {0, 0}: all of them. Such points are for ep_sum_whitened. */
+ep_status ep_points_load_views(ep_points *out, const ep_data_config *data,
+                               const ep_pair_config *pairs, const char *default_pairs,
+                               const ep_run_config *run, ep_shard shard);
+/* Anchor i and its positives, listed or not: how many, and which point the v-th is; the most of any anchor; is there nothing
+ * else? */
+ptrdiff_t ep_points_views(const ep_points *p, ptrdiff_t i);
+ptrdiff_t ep_points_view(const ep_points *p, ptrdiff_t i, ptrdiff_t v);
+ptrdiff_t ep_points_most_views(const ep_points *p);
+bool ep_points_are_views(const ep_points *p);
 /* Changes when a point or a pair does. */
 ep_status ep_points_fingerprint(uint64_t *print, const ep_points *p);
 

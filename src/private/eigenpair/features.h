@@ -30,3 +30,8 @@ bool ep_features_have_filters(const ep_feature_config *config);
  * (dot: L itself); Y NULL: X. */
 ep_status ep_kappa(const ep_mat *K, const ep_analytic *kernel, ep_psi psi, const ep_mat *X,
                    const ep_mat *Y);
+/* The same against points Y that are met again and again, to the same bits. Empty where they take a large part of the memory, or
+ * where the kernel will fail anyway: nothing is gained then, and nothing lost. */
+ep_status ep_kappa_ready_new(ep_analytic_ready *out, const ep_analytic *kernel, const ep_mat *Y);
+ep_status ep_kappa_ready(const ep_mat *K, const ep_analytic *kernel, ep_psi psi, const ep_mat *X,
+                         const ep_mat *Y, const ep_analytic_ready *r);

@@ -32,6 +32,8 @@ double ep_random_normal(ep_random *r);            /* N(0, 1) */
 int64_t ep_random_below(ep_random *r, int64_t n); /* 0 .. n-1, without bias */
 void ep_random_permutation(ep_random *r, ptrdiff_t *p,
                            ptrdiff_t n); /* p = a permutation of 0..n-1 */
+/* the first k of it alone */
+void ep_random_some(ep_random *r, ptrdiff_t *p, ptrdiff_t k, ptrdiff_t n);
 
 /* A = N(0, 1); entry (i, j) is number i * cols + j of the stream, rounded from double. */
 void ep_random_fill_normal(const ep_mat *A, uint64_t seed, uint32_t stream, uint32_t sub);

@@ -20,6 +20,7 @@ typedef struct {
   double nodes, ranks, threads; /* ranks a node, threads a rank */
   double size;                  /* bytes of a number */
   double memory;                /* bytes a node; 0: not known */
+  ep_solver solver;             /* of whitened; auto: spread where whole matrices do not fit */
 } ep_scale_case;
 
 typedef struct {
