@@ -3,7 +3,7 @@
 # otherwise (0: another one each time); those of FILES, the formats that come from strangers and take microseconds, for
 # SECONDS_FILES (the same), half of it on inputs of at most 256 bytes, which are many times as fast. Fails if one finds
 # something. What is found, and the last lines of each run, go to build/fuzz/corpus. ADD=1: counts are added to those that are
-# there. fuzz.sh TARGET: one alone, such as build/asan/tests/fuzz/fuzz_npz.
+# there. fuzz.sh TARGET: one alone, such as build/fuzz/tests/fuzz/fuzz_npz.
 set -eu
 cd "$(dirname "$0")/.."
 mkdir -p build/fuzz/corpus
@@ -39,7 +39,7 @@ one() {
 }
 
 if [ $# = 1 ]; then one "$1"; exit; fi
-for target in build/asan/tests/fuzz/fuzz_*; do
+for target in build/fuzz/tests/fuzz/fuzz_*; do
   if [ -f "$target" ] && [ -x "$target" ]; then echo "$target"; fi
 done | OMP_NUM_THREADS=1 xargs -n 1 -P "${JOBS:-2}" "$0"
 echo "fuzz: $(runs build/fuzz/corpus/*.log) runs in all"

@@ -207,7 +207,7 @@ static ep_status riccati_form(ep_claim_result *r, ep_work *work, const linear_pr
   for (ptrdiff_t z = 1; z <= 3; z++)
     for (int oja = 0; oja < 2; oja++) {
       claim_curve c;
-      char panel[16];
+      char panel[32];
       EP_TRY(claim_curve_new(&c, work, RICCATI_TIMES, runs));
       for (int i = 0; i < runs; i++) {
         EP_TRY(riccati_gap(&c, i, p, z, oja, (uint64_t)(seed + i)));
