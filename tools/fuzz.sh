@@ -31,7 +31,7 @@ one() {
   if [ -z "${ADD:-}" ]; then : >"$found.log"; fi
   echo "revision: $(git describe --always --dirty=+ --exclude='*' 2>/dev/null || echo unknown)" >>"$found.log"
   case " $FILES " in *" $name "*)
-    seconds=$((${SECONDS_FILES:-$seconds} / 2))
+    seconds=$(((${SECONDS_FILES:-$seconds} + 1) / 2)) # 0 would be for ever
     run "$1" "$seconds" -max_len=256 ;;
   esac
   run "$1" "$seconds"
