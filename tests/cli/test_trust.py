@@ -442,7 +442,7 @@ LITTLE = ["--method", "gd", "--epochs", 1, "--width", 8, "--outputs", 2, "--memo
 def test_loading_obeys_sigterm(call, tmp_path, name):
     """Defect 7: asked to stop while it loads a large file, the program ends with less than a second's work, and writes nothing."""
     READ_FOR_LONG[name](tmp_path / name)
-    np.save(tmp_path / "e.npy", np.ones((5, 2)))
+    np.save(tmp_path / "e.npy", np.ones((10 ** 7 if name == "lines.txt" else 5, 2), "f4"))
     how = call(*(["explore", "--embedding", "e.npy", "--text", name, "--out", "page"] if name == "lines.txt" else ["fit", "--data", name, *LITTLE]))
     process = subprocess.Popen(**how, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     wait_until_at_work(process)  # it is reading by now
