@@ -34,7 +34,7 @@ static bool are_shares(const json_t *list, size_t count) {
 /* a number to divide by, or none */
 static bool is_deviation(const json_t *value) {
   const double d = json_number_value(value);
-  return is_within(value, 0, 1e300) && (d == 0 || isfinite(1 / d));
+  return is_within(value, 0, EP_TABLE_LARGEST) && (d == 0 || isfinite(1 / d));
 }
 
 static bool is_column(const json_t *c) {
@@ -46,7 +46,7 @@ static bool is_column(const json_t *c) {
   if (ep_column_is_text(c))
     return are_texts(categories) && json_array_size(categories) > 0 &&
            are_shares(json_object_get(c, "shares"), json_array_size(categories));
-  return is_within(json_object_get(c, "mean"), -1e300, 1e300) &&
+  return is_within(json_object_get(c, "mean"), -EP_TABLE_LARGEST, EP_TABLE_LARGEST) &&
          is_deviation(json_object_get(c, "deviation"));
 }
 

@@ -3,6 +3,8 @@
 #include "data/cells.h"
 #include "data/table.h"
 
+#define EP_TABLE_LARGEST 1e300 /* mean and deviation of a column at most, learnt or read */
+
 /* A table on its way: columns of the plan and where they are in the file. */
 typedef struct {
   const ep_data_config *config;

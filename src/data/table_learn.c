@@ -85,7 +85,7 @@ static ep_status learn_number(const ep_reading *r, json_t *column, ptrdiff_t j) 
   }
   EP_CHECK(n > 0, EP_ERR_INPUT, "%s: column %s has no value; leave it out with --drop", r->file,
            r->cells.name[j]);
-  EP_CHECK(isfinite(sum) && isfinite(squares), EP_ERR_INPUT,
+  EP_CHECK(fabs(sum / n) <= EP_TABLE_LARGEST && isfinite(squares), EP_ERR_INPUT,
            "%s: the values of column %s are too large", r->file, r->cells.name[j]);
   EP_TRY(ep_json_put(column, "mean", json_real(sum / n)));
   return ep_json_put(column, "deviation", json_real(sqrt(squares / n)));

@@ -202,6 +202,7 @@ def test_a_column_that_sounds_like_labels(ep, tmp_path):
 @pytest.mark.parametrize("text, args, says", [
     ("a,b\n1,2\n3,x\n5,6\n", [], "line 3, column b: 'x' is not a number"),
     ("a,b\n1,2\n3\n", [], "line 3 has 1 fields"),
+    ("a,b\nx,2e303\ny,2e303\n", [], "values of column b are too large"),
     ('a,b\n1,"2\n3,4\n', [], "quote that begins in line 2 is not closed"),
     ("a,b\n1,2\n3,4\n", ["--label-column", "c"], "--label-column c: no such column"),
     ("a,b\n1,2\n3,4\n", ["--drop", "a,b"], "no column is left"),

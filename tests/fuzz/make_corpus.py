@@ -74,6 +74,7 @@ put("csv", "ragged", b"1,2,3,4\n5\n6,7\n")
 # the first byte chooses options
 put("table", "mixed", b"0a,b,c\n1,x,2020-01-01\n2,y,2020-01-02\n3,x,\n")
 put("table", "commas", b'1y;n;t\nu;1,5;"a; b"\nv;2.000,25;NA\n')
+put("table", "large", b"0x,2e303,y\n")
 put("table", "missing", b"2a\tb\n1\t\n?\t3\n4\t5\n")
 put("table", "quotes", b'4"a","a",\n"1","2","x ""y""\nz"\n3,4,w\n')
 
