@@ -235,7 +235,6 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
   EP_TRY(ep_objective_parse(&objective, &setup->objective));
   /* ranks read what they need of points that are not laid out on each of them; so does who reads everything once */
   const ep_method_row *method = ep_method_find(setup->fit.method);
-  EP_CHECK(method, EP_ERR_ARG, "method '%s' is not known", setup->fit.method);
   const bool sums =
       ep_comm_size() > 1 && method->map && strncmp(setup->pair.pairs, "labels:", 7) != 0;
   const char *pairs = pairs_for(&objective, setup->fit.method);

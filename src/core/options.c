@@ -128,7 +128,7 @@ ep_status ep_options_set(const ep_option *o, void *config, const char *value) {
   EP_CHECK(!strchr(value, '\n'), EP_ERR_ARG, "--%s has a line break in it", flag);
   EP_CHECK(ep_word_printable(value), EP_ERR_ARG, "--%s '%s' has a control character in it", flag,
            value);
-  if (o->names && *value) EP_TRY(choice(NULL, o, flag, value));
+  if (o->names) EP_TRY(choice(NULL, o, flag, value));
   snprintf(text + used, capacity(o) - used, "%s%s", used ? "\n" : "", value);
   return EP_OK;
 }
