@@ -5,7 +5,8 @@
 #include <math.h>
 
 /* A matrix is worked on in pieces of a row; sums of pieces are added in fixed groups, so that no result
- * depends on the thread count. */
+ * depends on the thread count. A region of OpenMP takes a microsecond even where its `if` says no: there is none for little
+ * work. */
 enum { PIECE = 4096, GROUPS = 64 };
 
 typedef struct {
@@ -39,15 +40,28 @@ static double distance2(const ep_mat *A, const ep_mat *B, piece p) {
   return sum;
 }
 
+typedef double sum_fn(const ep_mat *A, const ep_mat *B, piece p);
+
+static double sum_range(sum_fn *f, const ep_mat *A, const ep_mat *B, ptrdiff_t first,
+                        ptrdiff_t end) {
+  double sum = 0;
+  for (ptrdiff_t k = first; k < end; k++) sum += f(A, B, piece_at(A, k));
+  return sum;
+}
+
 /* sum over the pieces of f(A, B, piece) */
-static double sum_pieces(double (*f)(const ep_mat *, const ep_mat *, piece), const ep_mat *A,
-                         const ep_mat *B) {
-  double part[GROUPS] = {0}, total = 0;
+static double sum_pieces(sum_fn *f, const ep_mat *A, const ep_mat *B) {
+  double part[GROUPS], total = 0;
   const ptrdiff_t n = pieces(A);
-#pragma omp parallel for schedule(dynamic) if (ep_worth_entries(A))
-  for (int g = 0; g < GROUPS; g++)
-    for (ptrdiff_t p = n * g / GROUPS; p < n * (g + 1) / GROUPS; p++)
-      part[g] += f(A, B, piece_at(A, p));
+  if (n <= GROUPS && !ep_worth_entries(A)) return sum_range(f, A, B, 0, n); /* a group each */
+  if (!ep_worth_entries(A)) {
+    for (int g = 0; g < GROUPS; g++)
+      part[g] = sum_range(f, A, B, n * g / GROUPS, n * (g + 1) / GROUPS);
+  } else {
+#pragma omp parallel for schedule(dynamic)
+    for (int g = 0; g < GROUPS; g++)
+      part[g] = sum_range(f, A, B, n * g / GROUPS, n * (g + 1) / GROUPS);
+  }
   for (int g = 0; g < GROUPS; g++) total += part[g];
   return total;
 }
@@ -57,57 +71,90 @@ double R(ep_loop_distance2)(const ep_mat *A, const ep_mat *B) {
   return sum_pieces(distance2, A, B);
 }
 
-double R(ep_loop_max)(const ep_mat *A) {
-  double top = 0;
-  int nan = 0;
-#pragma omp parallel for schedule(dynamic, 16) reduction(max : top, nan) if (ep_worth_entries(A))
-  for (ptrdiff_t k = 0; k < pieces(A); k++) {
-    const piece p = piece_at(A, k);
-    const real *a = at(A, p.row, p.col);
-    for (ptrdiff_t j = 0; j < p.n; j++) {
-      const double x = fabs((double)a[j]);
-      if (x > top) top = x;
-      if (x != x) nan = 1;
-    }
+/* a matrix without gaps is one long row: few pieces, each of them long */
+static ep_mat flat(const ep_mat *A) {
+  const ptrdiff_t n = A->rows * A->cols;
+  return A->ld == A->cols ? ep_mat_view(A->prec, n > 0, n, A->data) : *A;
+}
+
+/* the largest of top and |a_ij|; NaN once there is one */
+static double max_piece(double top, const ep_mat *A, piece p) {
+  const real *a = at(A, p.row, p.col);
+  int nan = top != top;
+  for (ptrdiff_t j = 0; j < p.n; j++) {
+    const double x = fabs((double)a[j]);
+    if (x > top) top = x;
+    if (x != x) nan = 1;
   }
   return nan ? NAN : top;
 }
 
-/* y_ij += a x_ij */
-void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
+double R(ep_loop_max)(const ep_mat *A) {
+  const ep_mat F = flat(A);
+  const ptrdiff_t n = pieces(&F);
+  double top = 0;
+  int nan = 0;
+  if (!ep_worth_entries(A)) {
+    for (ptrdiff_t k = 0; k < n; k++) top = max_piece(top, &F, piece_at(&F, k));
+    return top;
+  }
+#pragma omp parallel for schedule(dynamic, 16) reduction(max : top, nan)
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const double x = max_piece(0, &F, piece_at(&F, k));
+    if (x > top) top = x;
+    if (x != x) nan = 1;
+  }
+  return nan ? NAN : top;
+}
+
+/* f(A, B, x, piece) for every piece */
+typedef void piece_fn(const ep_mat *A, const ep_mat *B, double x, piece p);
+
+static void each_piece(piece_fn *f, const ep_mat *A, const ep_mat *B, double x) {
+  const bool gaps = A->ld != A->cols || B->ld != B->cols;
+  const ep_mat a = gaps ? *A : flat(A), b = gaps ? *B : flat(B);
+  const ptrdiff_t n = pieces(&a);
+  if (!ep_worth_entries(A)) {
+    for (ptrdiff_t k = 0; k < n; k++) f(&a, &b, x, piece_at(&a, k));
+    return;
+  }
+#pragma omp parallel for schedule(dynamic, 16)
+  for (ptrdiff_t k = 0; k < n; k++) f(&a, &b, x, piece_at(&a, k));
+}
+
+/* y_ij += c x_ij */
+static void axpy_piece(const ep_mat *Y, const ep_mat *X, double a, piece p) {
   const real c = (real)a;
-#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(Y))
-  for (ptrdiff_t k = 0; k < pieces(Y); k++) {
-    const piece p = piece_at(Y, k);
-    real *restrict y = at(Y, p.row, p.col);
-    const real *restrict x = at(X, p.row, p.col);
+  real *restrict y = at(Y, p.row, p.col);
+  const real *restrict x = at(X, p.row, p.col);
 #pragma omp simd
-    for (ptrdiff_t j = 0; j < p.n; j++) y[j] += c * x[j];
+  for (ptrdiff_t j = 0; j < p.n; j++) y[j] += c * x[j];
+}
+
+static void fill_piece(const ep_mat *A, const ep_mat *same, double x, piece p) {
+  (void)same;
+  real *a = at(A, p.row, p.col);
+  for (ptrdiff_t j = 0; j < p.n; j++) a[j] = (real)x;
+}
+
+static void copy_piece(const ep_mat *to, const ep_mat *from, double unused, piece p) {
+  (void)unused;
+  real *y = at(to, p.row, p.col);
+  if (from->prec == EP_SINGLE) {
+    const float *x = ep_s(from, p.row, p.col);
+    for (ptrdiff_t j = 0; j < p.n; j++) y[j] = (real)x[j];
+  } else {
+    const double *x = ep_d(from, p.row, p.col);
+    for (ptrdiff_t j = 0; j < p.n; j++) y[j] = (real)x[j];
   }
 }
 
-void R(ep_loop_fill)(const ep_mat *A, double x) {
-#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(A))
-  for (ptrdiff_t k = 0; k < pieces(A); k++) {
-    const piece p = piece_at(A, k);
-    real *a = at(A, p.row, p.col);
-    for (ptrdiff_t j = 0; j < p.n; j++) a[j] = (real)x;
-  }
+void R(ep_loop_axpy)(const ep_mat *Y, double a, const ep_mat *X) {
+  each_piece(axpy_piece, Y, X, a);
 }
-
+void R(ep_loop_fill)(const ep_mat *A, double x) { each_piece(fill_piece, A, A, x); }
 void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
-#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(to))
-  for (ptrdiff_t k = 0; k < pieces(to); k++) {
-    const piece p = piece_at(to, k);
-    real *y = at(to, p.row, p.col);
-    if (from->prec == EP_SINGLE) {
-      const float *x = ep_s(from, p.row, p.col);
-      for (ptrdiff_t j = 0; j < p.n; j++) y[j] = (real)x[j];
-    } else {
-      const double *x = ep_d(from, p.row, p.col);
-      for (ptrdiff_t j = 0; j < p.n; j++) y[j] = (real)x[j];
-    }
-  }
+  each_piece(copy_piece, to, from, 0);
 }
 
 /* g_ji = g_ij for j > i, in tiles that stay in cache */

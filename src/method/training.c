@@ -12,6 +12,7 @@ ep_status ep_training_new(ep_training *t, ep_model *model, ep_fit_info *info,
                           const ep_points *points, const ep_setup *setup) {
   *t = (ep_training){.setup = setup, .points = points, .info = info, .model = model};
   t->clock = omp_get_wtime();
+  t->best = INFINITY;
   t->patient = ep_run_stopped();
   t->X = points->X;
   EP_TRY(ep_objective_parse(&t->objective, &setup->objective));
@@ -194,16 +195,15 @@ bool ep_training_diverged(const ep_training *t, double loss) {
 }
 
 /* best loss of the last `patience` epochs against the best before them */
-bool ep_training_converged(const ep_training *t) {
+bool ep_training_converged(ep_training *t) {
   const ep_history *h = &t->info->history;
   const ptrdiff_t before = h->rows - t->setup->fit.patience;
-  double old = INFINITY, now = INFINITY;
+  double now = INFINITY;
   if (t->setup->fit.tolerance == 0 || before < 1) return false;
-  for (ptrdiff_t r = 0; r < h->rows; r++) {
-    double *best = r < before ? &old : &now;
-    *best = fmin(*best, h->value[r * h->columns + 1]);
-  }
-  return now > old - t->setup->fit.tolerance * fabs(old);
+  for (; t->looked_at < before; t->looked_at++)
+    t->best = fmin(t->best, h->value[t->looked_at * h->columns + 1]);
+  for (ptrdiff_t r = before; r < h->rows; r++) now = fmin(now, h->value[r * h->columns + 1]);
+  return now > t->best - t->setup->fit.tolerance * fabs(t->best);
 }
 
 double ep_training_seconds(const ep_training *t) {

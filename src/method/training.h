@@ -46,6 +46,9 @@ struct ep_training {
   double loss_sum; /* over those batches */
   double seconds;  /* spent before the last resume */
   double clock;    /* when this run began */
+  /* whether it has converged, found again from the history */
+  ptrdiff_t looked_at; /* rows of the history .. */
+  double best;         /* .. and their least loss */
 };
 
 /* In this order: new, network (where there is one), begin, descend; free in any case. */
@@ -87,7 +90,7 @@ ep_status ep_training_record(ep_training *t, double loss);
 ep_status ep_training_between(ep_training *t, bool epoch_over);
 /* Can this loss not be gone on with? One that is not finite, or 1e10 times the first. */
 bool ep_training_diverged(const ep_training *t, double loss);
-bool ep_training_converged(const ep_training *t);
+bool ep_training_converged(ep_training *t);
 bool ep_training_finished(const ep_training *t);
 double ep_training_seconds(const ep_training *t);
 bool ep_training_full_batch(const ep_training *t);

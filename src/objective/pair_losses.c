@@ -1,5 +1,6 @@
 /* Losses of one anchor's similarities. Theory: section 3. */
 #include "objective/loss.h"
+#include "objective/softmax.h"
 
 #include <math.h>
 
@@ -21,19 +22,17 @@ double ep_loss_linear(double *ds, const double *s, const signed char *sign, ptrd
 double ep_loss_softmax(double *ds, const double *s, const signed char *sign, ptrdiff_t count,
                        const ep_objective_config *config) {
   const double tau = config->temperature, eps = config->epsilon;
-  double top = -INFINITY, sum = 0, mean = 0;
+  double top, sum = 0, mean = 0;
   ptrdiff_t positives = 0;
-  for (ptrdiff_t q = 0; q < count; q++) {
-    if ((sign[q] < 0 || eps > 0) && s[q] > top) top = s[q];
-    if (sign[q] > 0) positives++, mean += s[q];
-  }
+  for (; positives < count && sign[positives] > 0; positives++) mean += s[positives];
   mean /= (double)positives;
-  for (ptrdiff_t q = 0; q < count; q++) {
-    ds[q] = sign[q] > 0 && eps == 0 ? 0 : (sign[q] > 0 ? eps : 1) * exp((s[q] - top) / tau);
-    sum += ds[q];
-  }
-  for (ptrdiff_t q = 0; q < count; q++)
-    ds[q] = (ds[q] / sum - (sign[q] > 0 ? 1 / (double)positives : 0)) / tau;
+  const ptrdiff_t first = eps > 0 ? 0 : positives; /* of those in the denominator */
+  for (ptrdiff_t q = 0; q < first; q++) ds[q] = 0;
+  top = EP_PICK_DOUBLE(ep_softmax_terms)(ds + first, s + first, count - first, tau);
+  for (ptrdiff_t q = first; q < positives; q++) ds[q] *= eps;
+  for (ptrdiff_t q = 0; q < count; q++) sum += ds[q];
+  for (ptrdiff_t q = 0; q < count; q++) ds[q] /= sum * tau;
+  for (ptrdiff_t q = 0; q < positives; q++) ds[q] -= 1 / ((double)positives * tau);
   return log(sum) + (top - mean) / tau;
 }
 
