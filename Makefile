@@ -74,10 +74,10 @@ test-rows: setup
 	@ROWS_BUILD=$(CURDIR)/build/rows JOBS=$(JOBS) PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/rows
 
 .PHONY: test-mpi
-# several ranks of one small problem each; more ranks than cores are fine
+# several ranks of one small problem each; more ranks than cores are fine (warnings as in `make check`: ccache has most of it then)
 test-mpi: setup
 	@tools/setup.sh packages-mpi.txt
-	@cmake --preset mpi >/dev/null
+	@cmake --preset mpi -DEP_WERROR=ON >/dev/null
 	@cmake --build --preset mpi -j $(JOBS) --target ep_program -- --no-print-directory --quiet
 	@EIGENPAIR=$(CURDIR)/build/mpi/eigenpair PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/mpi
 
