@@ -14,7 +14,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "cli"))
 from conftest import *  # noqa: F401,F403,E402  the program's own fixtures
-from conftest import PROGRAM, environment  # noqa: E402
+from conftest import PROGRAM, environment, processor_seconds  # noqa: E402
 
 
 def mpi(folder, ranks, *args, bind=("--bind-to", "none"), **more):
@@ -417,10 +417,11 @@ def test_a_part_that_is_not_finished(tmp_path, once, run, good, number):
     how = ["accumulate", *DATA, "--width", 40]
     shutil.copy(once(first_part, *how)[0] / "a.npz", tmp_path)
     first = (tmp_path / "a.npz").read_bytes()
-    process = subprocess.Popen(**mpi(tmp_path, 2, "accumulate", "--data", "digits", "--views", 400, "--width", 800, "--shard", "1/1",
+    process = subprocess.Popen(**mpi(tmp_path, 2, "accumulate", "--data", "digits", "--views", 1000, "--width", 300, "--shard", "1/1",
                                      "--out", "b.npz"))
     found = ranks_of(process)
-    time.sleep(1)
+    while process.poll() is None and processor_seconds(found[1]) < 0.5:  # in the middle, on a busy machine too
+        time.sleep(0.01)
     os.kill(found[1], number)
     _, err = process.communicate(timeout=60)
     assert process.returncode != 0 and not list(tmp_path.glob("b.npz*")) and (tmp_path / "a.npz").read_bytes() == first, err
