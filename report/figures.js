@@ -124,7 +124,7 @@ function axisOf(figure, name, drawn) {
         .map((r) => r.value),
     )
     .filter((v) => shown(v, axis));
-  const channel = { type: 'quantitative', title: signs(axis.title), scale: { zero: false }, axis: { tickCount: 6 } };
+  const channel = { type: 'quantitative', title: signs(axis.title), scale: { zero: false }, axis: { tickCount: 6, labelSeparation: 4 } };
   const far = Math.max(...values.map(Math.abs), 0);
   if (axis.percent) channel.axis.labelExpr = "format(100 * datum.value, ',~r') + ' %'";
   else if (far >= 1e6 || (far > 0 && far < 1e-3))
@@ -149,6 +149,7 @@ function axisOf(figure, name, drawn) {
     channel.axis = {
       values: ticks.values,
       labelOverlap: 'greedy',
+      labelSeparation: 4,
       labelExpr: `${JSON.stringify(ticks.labels)}[indexof(${JSON.stringify(ticks.values)}, datum.value)]`,
     };
   }
@@ -201,7 +202,8 @@ const dots = (figure) =>
 const MOST_DOTS = 16,
   FEW_DOTS = 5;
 
-// Names of dots stand beside them where they touch no other dot, name or rule; of more dots than can be read the first have names.
+// Names of dots stand beside them where they touch no other dot, name or rule; of more dots than can be read the first have names,
+// and one that would stand on another or leave the figure has none (the table has all).
 function apart(figure, all, x, y, width, height) {
   const letter = width < 400 ? 5.6 : 6.4,
     [wide, high] = [width - 28, (height || 330) - 50];
@@ -227,10 +229,11 @@ function apart(figure, all, x, y, width, height) {
     }
   const overlap = (a, b) =>
     Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
-  return (all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all).map((r, own) => {
+  const names = [];
+  return (all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all).flatMap((r, own) => {
     const [px, py] = at(r),
       long = letter * r.series.length;
-    const spots = [0, -9, 9, -16, 16, -30, 30].flatMap((dy) => [
+    const spots = [0, -9, 9, -16, 16, -30, 30, -44, 44].flatMap((dy) => [
       { align: 'left', dx: 9, dy },
       { align: 'right', dx: -9, dy },
       ...(Math.abs(dy) > 10 ? [{ align: 'center', dx: 0, dy }] : []),
@@ -239,10 +242,12 @@ function apart(figure, all, x, y, width, height) {
       const left = px + s.dx - (s.align === 'left' ? 0 : s.align === 'right' ? long : long / 2);
       const box = [left - 2, py + s.dy - 7, left + long + 2, py + s.dy + 7];
       const out = Math.max(0, -box[0]) + Math.max(0, box[2] - width) + Math.max(0, -box[1]) + Math.max(0, box[3] - high);
-      return { box, bad: taken.reduce((sum, t, i) => sum + (i === own ? 0 : overlap(box, t)), 0) + 50 * out + 0.2 * Math.abs(s.dy) };
+      return { box, out, bad: taken.reduce((sum, t, i) => sum + (i === own ? 0 : overlap(box, t)), 0) + 50 * out + 0.2 * Math.abs(s.dy) };
     };
     const best = spots.map((s) => ({ ...s, ...cost(s) })).reduce((a, b) => (b.bad < a.bad ? b : a));
+    if (best.out > 4 || names.some((t) => overlap(best.box, t))) return [];
     taken.push(best.box);
+    names.push(best.box);
     return { ...r, beside: { align: best.align, dx: best.dx, dy: best.dy } };
   });
 }

@@ -297,6 +297,12 @@ const dots = () => {
     rules: [{ axis: 'y', value: 0.735, text: 'raw inputs' }],
   };
 };
+// more names than there is room for, and ticks that are near each other
+const crowd = (name, [low, high]) => ({
+  name, kind: 'scatter', title: name, alt: name,
+  x: { title: 'seconds', log: true }, y: { title: 'accuracy', percent: true },
+  series: Array.from({ length: 14 }, (_, i) => ({ name: `kernel, analytic, ${i}`, x: [low * (high / low) ** ((i % 3) / 2)], y: [i === 13 ? 0.9 : 0.5 + 0.001 * (i % 5)] })),
+});
 const drift = () => {
   const x = [50, 100, 200],
     lines = { 'infinite width': [0.25, 0.2, 0.14], 'tangent kernel': [0.17, 0.09, 0.05], 'PCA of C': [0.05, 0.023, 0.008], C: [0.1, 0.04, 0.022] };
@@ -323,6 +329,7 @@ const clouds = (name, spread) => {
 for (const width of [390, 1400]) {
   test(`${width} pixels: the words of a rule keep clear of the names of lines that end near it`, async () => {
     const figures = [dots(), drift(), clouds('apart', 0.2), clouds('mixed', 3)];
+    figures.push(crowd('crowd', [0.01, 0.0101]), crowd('near', [0.0046, 0.0119]), crowd('far', [0.0046, 0.46]));
     writeFileSync(join(folder, 'hard.json'), JSON.stringify({ title: 'Hard', sections: [{ title: 'Hard', figures }], result: {} }));
     run('report', 'hard.json', '--out', 'hard');
     await look('hard', width);
