@@ -262,15 +262,15 @@ def test_a_result_repeats_its_run(good, x, tmp_path, args):
     assert made[1] == made[0] and made[2] == made[0]
 
 
-def test_reproduce_repeats_its_claims(good, tmp_path):
+def test_reproduce_repeats_its_claims(good, undrawn, tmp_path):
     """Those that were named, at their size, and no others."""
-    first = json.loads(good("reproduce", "linear-fig1", "tangent-nofreelunch", "--quick", "--json", "--out", "a"))
+    first = json.loads(good("reproduce", "linear-prop1", "tangent-nofreelunch", "--quick", "--json", "--out", "a"))
     for file in "a/result.json", "a/linear/result.json":
         again = json.loads(good("reproduce", "--config", file, "--json", "--out", "b"))
-        assert [c["id"] for c in again] == [c["id"] for c in first] == ["linear-fig1", "tangent-nofreelunch"]
+        assert [c["id"] for c in again] == [c["id"] for c in first] == ["linear-prop1", "tangent-nofreelunch"]
         assert [c["measured"] for c in again] == [c["measured"] for c in first]
-    listed = json.loads(good("reproduce", "linear-fig1", "--config", "a/result.json", "--list", "--json"))
-    assert [c["id"] for c in listed] == ["linear-fig1"]
+    listed = json.loads(good("reproduce", "linear-prop1", "--config", "a/result.json", "--list", "--json"))
+    assert [c["id"] for c in listed] == ["linear-prop1"]
 
 
 def test_resume_keeps_its_files(good, x, tmp_path):

@@ -7,8 +7,8 @@ import time
 import numpy as np
 import pytest
 
-SMALL = ["--data", "digits", "--samples", 40, "--widths", "30,120", "--runs", 2, "--epochs", 20, "--outputs", 4,
-         "--test-samples", 200, "--threads", 1]
+SMALL = ["--data", "digits", "--samples", 30, "--widths", "30,120", "--runs", 2, "--epochs", 20, "--outputs", 4,
+         "--test-samples", 200, "--threads", 1]  # of more digits whitened takes seconds
 
 
 pytestmark = pytest.mark.usefixtures("undrawn")
@@ -170,7 +170,7 @@ ASKS = ["Is the drift of the tangent kernel small? ", "Does the drift of the tan
 
 def test_the_theory_is_always_asked(good, tmp_path):
     """One width: small is answered, falling is not, and what would answer it is said; on the page no row of dashes."""
-    quick = ["compare", "--data", "digits", "--samples", 60, "--test-samples", 100, "--widths", 25, "--threads", 1, "--epochs", 12, "--quick"]
+    quick = ["compare", "--data", "digits", "--samples", 30, "--test-samples", 100, "--widths", 25, "--threads", 1, "--epochs", 12, "--quick"]
     lines = good(*quick).splitlines()
     said = [next(line[len(q):] for line in lines if line.startswith(q)) for q in ASKS]
     assert said[0].startswith(("Yes: ", "No: ")) and "at width 25" in said[0]
@@ -329,7 +329,7 @@ def test_training_that_does_not_move(compare):
 
 def test_too_few_epochs(compare):
     """Nine epochs have no last tenth: whether training has settled nobody can tell, and yes is no answer."""
-    few = ["--widths", 40, "--methods", "gd,kernel,pca", "--runs", 2, "--samples", 60]
+    few = ["--widths", 40, "--methods", "gd,kernel,pca", "--runs", 2]
     answers = [(e, v) for e in (9, 3) for m in compare(*few, "--epochs", e)["verdict"]["methods"].values()
                for v in (m["same_function"], m["as_good"])]
     assert all(v["answer"] != "yes" for _, v in answers)
@@ -347,15 +347,15 @@ def test_training_that_diverges(good, save, rng):
 
 def test_quick(good):
     """Few fits, one seed; what is given stays."""
-    r = json.loads(good("compare", "--data", "digits", "--samples", 60, "--test-samples", 100, "--widths", 25, "--threads", 1,
+    r = json.loads(good("compare", "--data", "digits", "--samples", 30, "--test-samples", 100, "--widths", 25, "--threads", 1,
                         "--epochs", 5, "--json", "--quick"))
-    assert r["config"]["runs"] == 1 and r["config"]["widths"] == "25" and r["config"]["samples"] == 60
+    assert r["config"]["runs"] == 1 and r["config"]["widths"] == "25" and r["config"]["samples"] == 30
     assert {row["method"] for row in r["table"]} == {"gd", "pca", "infinite", "whitened", "raw inputs", "PCA of inputs"}
 
 
 def test_the_command_is_that_fit(good, tmp_path):
     """What the first line proposes runs, and gives the loss in the table."""
-    out = json.loads(good("compare", "--data", "digits", "--samples", 60, "--methods", "gd,pca", "--widths", 25, "--runs", 2,
+    out = json.loads(good("compare", "--data", "digits", "--samples", 30, "--methods", "gd,pca", "--widths", 25, "--runs", 2,
                           "--epochs", 5, "--outputs", 4, "--test-samples", 100, "--threads", 1, "--seed", 3, "--json"))
     words, method = out["verdict"]["use"]["command"].split(), out["verdict"]["use"]["fit"]["method"]
     fit = json.loads(good(*words[1:], "--threads", 1, "--json"))

@@ -1,4 +1,5 @@
 """Help, version, and words the program does not know."""
+import functools
 import re
 
 import pytest
@@ -112,6 +113,19 @@ OTHERS["accumulate"] = " ".join(o for o in OTHERS["fit"].split()
                                 if o not in ("from", "history", "checkpoint", "resume", "explain"))
 
 
+@pytest.fixture(scope="module")
+def help_of(run_in, tmp_path_factory):
+    """Command -> its help, asked for once."""
+
+    @functools.cache
+    def text(command):
+        code, out, err = run_in(tmp_path_factory.mktemp("help"), "help", command)
+        assert (code, err) == (0, "")
+        return out
+
+    return text
+
+
 @pytest.mark.parametrize("words", [[], ["help"], ["--help"], ["-h"]])
 def test_alone_shows_how_to_start(good, words):
     """Someone who knows nothing sees every command and two lines to copy."""
@@ -146,16 +160,16 @@ def test_help_is_the_same_both_ways(good, command):
 
 @pytest.mark.parametrize("command, option, default",
                          [(c, o, d) for c, table in DEFAULTS.items() for o, d in table.items()])
-def test_help_gives_the_default(good, command, option, default):
+def test_help_gives_the_default(help_of, command, option, default):
     """Every option with a default is printed with it."""
-    line = re.search(rf"^  --{option} .*$", good("help", command), re.M)
+    line = re.search(rf"^  --{option} .*$", help_of(command), re.M)
     assert line and line.group().endswith(f"(default {default})")
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_has_every_option_once(good, command):
+def test_help_has_every_option_once(help_of, command):
     """The help lists each option that exists, none twice, and this table knows them all."""
-    found = re.findall(r"^  --([a-z0-9-]+)", good("help", command), re.M)
+    found = re.findall(r"^  --([a-z0-9-]+)", help_of(command), re.M)
     assert sorted(found) == sorted(list(DEFAULTS[command]) + OTHERS[command].split())
 
 

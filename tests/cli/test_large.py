@@ -10,11 +10,11 @@ from conftest import shipped_only, watched
 
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
-    """12,000 points of 500 numbers (24 MB) whole and in three shards of uneven size -> their folder."""
+    """6,000 points of 500 numbers (12 MB) whole and in three shards of uneven size -> their folder."""
     folder, rng = tmp_path_factory.mktemp("made"), np.random.default_rng(7)
-    x = (rng.normal(size=(12000, 30)) @ rng.normal(size=(30, 500))).astype("f4")
+    x = (rng.normal(size=(6000, 30)) @ rng.normal(size=(30, 500))).astype("f4")
     np.save(folder / "x.npy", x)
-    for i, part in enumerate(np.split(x, [4000, 4001])):
+    for i, part in enumerate(np.split(x, [2000, 2001])):
         np.save(folder / f"part-{i}.npy", part)
     return folder
 
@@ -25,7 +25,7 @@ def files(made, tmp_path):
         os.link(path, tmp_path / path.name)
 
 
-SMALL = ["--memory", "44M", "--threads", 2]
+SMALL = ["--memory", "22M", "--threads", 2]
 PAIRS = ["--augment", "noise:0.3", "--outputs", 4, "--seed", 3]
 
 
@@ -71,11 +71,11 @@ def test_bad_shards(ep, save, rng, tmp_path):
     save(s1=rng.normal(size=(5, 3)), s2=rng.normal(size=(5, 4)))
     assert "dimension 4" in ep("fit", "--data", "s*.npy").err
     assert "no file is called like" in ep("fit", "--data", "nothing-*.npy").err
-    x = rng.normal(size=(12000, 500)).astype("f4")
-    x[11000, 77] = np.nan
+    x = rng.normal(size=(6000, 500)).astype("f4")
+    x[5500, 77] = np.nan
     save(big=x)
     r = ep("fit", "--data", "big.npy", "--method", "pca", "--width", 20, *SMALL)
-    assert r.code == 2 and "big.npy: row 11001, column 78: is NaN" in r.err
+    assert r.code == 2 and "big.npy: row 5501, column 78: is NaN" in r.err
 
 
 def peak(call, *args):
@@ -131,13 +131,13 @@ def test_a_probe_that_needs_its_points_in_memory_says_so(ep, embedded, tmp_path)
 
 @shipped_only
 def test_peak_stays(call, save, rng, tmp_path):
-    """160 MB of bytes, as numbers with their views 1.3 GB: the whole process stays below its cap of 150 MB."""
-    np.save(tmp_path / "bytes.npy", rng.integers(0, 256, size=(200000, 28, 28), dtype="u1"))
-    size = peak(call, "fit", "--data", "bytes.npy", "--augment", "flip", "--method", "whitened", "--views", 2, "--width", 200,
-                "--outputs", 8, "--memory", "150M", "--out", "m.npz")
-    assert size < 150e6, size
-    size = peak(call, "embed", "--model", "m.npz", "--data", "bytes.npy", "--memory", "150M", "--out", "e.npy")
-    assert size < 150e6, size
+    """63 MB of bytes, as numbers with their views 0.5 GB: the whole process stays below its cap of 60 MB."""
+    np.save(tmp_path / "bytes.npy", rng.integers(0, 256, size=(80000, 28, 28), dtype="u1"))
+    size = peak(call, "fit", "--data", "bytes.npy", "--augment", "flip", "--method", "whitened", "--views", 2, "--width", 100,
+                "--outputs", 8, "--memory", "60M", "--out", "m.npz")
+    assert size < 60e6, size
+    size = peak(call, "embed", "--model", "m.npz", "--data", "bytes.npy", "--memory", "60M", "--out", "e.npy")
+    assert size < 60e6, size
 
 
 MAPS = {"network": ["--width", 60], "landmarks": ["--kernel", "analytic", "--landmarks", 40],
@@ -149,7 +149,7 @@ MAPS = {"network": ["--width", 60], "landmarks": ["--kernel", "analytic", "--lan
 def test_peak_does_not_grow_with_the_points(good, save, rng, name):
     """whitened reads every view once, in blocks: four times the points, also where all would fit, take not a tenth more. What
     lays its points out and lists its pairs, as pca does, grows with them."""
-    save(small=rng.integers(0, 256, (5000, 20, 20), dtype="u1"), large=rng.integers(0, 256, (20000, 20, 20), dtype="u1"))
+    save(small=rng.integers(0, 256, (2500, 20, 20), dtype="u1"), large=rng.integers(0, 256, (10000, 20, 20), dtype="u1"))
 
     def peaks(*how):
         return [json.loads(good("fit", "--data", f"{x}.npy", "--augment", "flip", "--outputs", 4, "--memory", "1G", *how, "--json"))
@@ -197,17 +197,17 @@ def test_npz_is_read_where_it_stands(good, rng, tmp_path, kind):
 
 
 def test_npz_with_little_memory(good, ep, made, tmp_path):
-    """24 MB of points within 30 MB; packed ones are refused with what to do."""
+    """12 MB of points within 15 MB; packed ones are refused with what to do."""
     x = np.load(made / "x.npy")
     np.save(tmp_path / "x.npy", x)
     np.savez(tmp_path / "x.npz", x)
     np.savez_compressed(tmp_path / "packed.npz", x)
-    small = ["--memory", "30M", "--threads", 1]
+    small = ["--memory", "15M", "--threads", 1]
     for name in "npy", "npz":
         good("fit", "--method", "whitened", *PAIRS, "--width", 20, "--data", f"x.{name}", *small, "--out", f"{name}.model", timeout=300)
         good("embed", "--model", f"{name}.model", "--data", f"x.{name}", *small, "--out", f"{name}.e.npy")
     assert np.array_equal(np.load(tmp_path / "npy.e.npy"), np.load(tmp_path / "npz.e.npy"))
-    r = ep("embed", "--model", "npz.model", "--data", "packed.npz", "--memory", "20M", "--threads", 1)
+    r = ep("embed", "--model", "npz.model", "--data", "packed.npz", "--memory", "10M", "--threads", 1)
     assert r.code == 2 and "np.savez" in r.err and "data convert" in r.err and r.err.count("\n") == 1
 
 

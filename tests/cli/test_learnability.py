@@ -146,7 +146,7 @@ def test_scale_raw(learn):
 def test_every_activation(learn, phi, kernel):
     for data in "cube:4", "sphere:3", "circle:20":
         r = learn("--data", data, "--train", 5, "--activation", phi, "--kernel", kernel, "--depth", 2, "--measure", 2,
-                  "--ridge", 0.01)
+                  "--ridge", 0.01, "--modes", 500)
         assert r["kappa"] > 0 and min(r["eigenvalues"]) >= 0 and r["measured"]["mse"] > 0
 
 
@@ -200,7 +200,8 @@ def test_labels_of_files(learn, save, rng):
 
 
 def test_same_seed_same_bits_and_file(good, tmp_path):
-    args = ["learnability", "--json", "--data", "sphere:4", "--train", 20, "--measure", 3, "--threads", 1, "--out", "r.json"]
+    args = ["learnability", "--json", "--data", "sphere:4", "--train", 20, "--measure", 3, "--modes", 500, "--threads", 1,
+            "--out", "r.json"]
     first = good(*args)
     assert first == good(*args) == (tmp_path / "r.json").read_text() + "\n"
     assert first != good(*args, "--seed", 1)
@@ -279,5 +280,5 @@ def test_the_sum_is_the_rank_on_the_sphere(good):
     number."""
     for activation, want in ("linear", 5), ("relu", 20):
         r = json.loads(good("learnability", "--data", "sphere:5", "--activation", activation, "--train", 20, "--measure", 5,
-                            "--json"))
+                            "--modes", 500, "--json"))
         assert r["measured"]["rank"] == want and abs(r["measured"]["sum"] - want) < 1e-6

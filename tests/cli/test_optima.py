@@ -192,7 +192,7 @@ def test_same_bits_on_any_threads(good):
     assert texts[0]["optima"] == texts[1]["optima"]
 
 
-def test_text_and_report(good, tmp_path):
+def test_text_and_report(good, undrawn, tmp_path):
     out = good("optima", "--data", "categorical:4,100", "--starts", 50, "--report", "out")
     assert re.search(r"optima +4, of which 4 are", out) and re.search(r"starts +50: \d+ dead", out)
     assert "out/report.html" in out and "Where one node can end" in (tmp_path / "out" / "report.html").read_text()
@@ -209,7 +209,7 @@ def test_text_and_report(good, tmp_path):
     assert len(json.loads((tmp_path / "out" / "result.json").read_text())["optima"]) == 4
 
 
-def test_roughness_that_is_rounding(good, tmp_path):
+def test_roughness_that_is_rounding(good, undrawn, tmp_path):
     """It is 0 in the table, and its dot does not push the others into a corner."""
     good("optima", "--data", "summation:4,400,0.2", "--starts", 30, "--report", "out")
     section, = json.loads((tmp_path / "out" / "document.json").read_text())["sections"]
@@ -297,8 +297,8 @@ def test_nodes_with_uniform_weights_are_alone(optima):
     assert [o["share"] for o in layers["optima"]] == [o["layers"] / 12 for o in layers["optima"]]
 
 
-def test_nodes_text_report_threads(good, tmp_path):
-    args = ["optima", "--data", "summation:4,150,0.2", "--nodes", 4, "--starts", 6, "--weights", "infonce:2"]
+def test_nodes_text_report_threads(good, undrawn, tmp_path):
+    args = ["optima", "--data", "summation:4,80,0.2", "--nodes", 4, "--starts", 6, "--weights", "infonce:2"]
     text = good(*args, "--report", "out")
     assert re.search(r"layers +6 of 4 nodes", text) and "a layer holds" in text
     assert "Where the nodes of a layer end" in (tmp_path / "out" / "report.html").read_text()

@@ -96,13 +96,13 @@ def test_a_claim_that_cannot_run(ep, tmp_path):
 
 def test_interrupted_run_goes_on(call, ep, tmp_path):
     """Ctrl-C: status 130, what was finished is there, the same command finishes the rest."""
-    words = ["reproduce", "linear-prop1", "linear-fig4", "tangent-lee", "optima-linear", "--quick", "--out", "out"]
+    words = ["reproduce", "linear-fig1", "linear-prop1", "linear-fig4", "optima-linear", "--quick", "--out", "out"]
     process = subprocess.Popen(**call(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     jobs = tmp_path / "out" / "jobs"
-    for _ in range(2000):
+    for _ in range(20000):
         if jobs.exists() and list(jobs.glob("*.json")):
             break
-        time.sleep(0.05)
+        time.sleep(0.005)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=120)
     assert process.returncode == 130 and "goes on from there" in err and err.count("\n") == 1

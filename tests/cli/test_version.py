@@ -1,8 +1,11 @@
 """What runs and on what, and the kernels of other processors."""
 import json
+import pathlib
+import subprocess
 
 import numpy as np
 import pytest
+from conftest import wait_until_at_work
 
 LEVELS = ["plain", "v2", "v3", "v4"]
 
@@ -75,3 +78,20 @@ def test_levels_agree(at_level, tmp_path, precision, tolerance):
 def test_no_other_words(ep):
     result = ep("version", "--frobnicate")
     assert result.code == 2 and "frobnicate" in result.err
+
+
+@pytest.mark.parametrize("given, runs_with", [({}, {"GOMP_SPINCOUNT": "2000"}), ({"GOMP_SPINCOUNT": "7"}, {"GOMP_SPINCOUNT": "7"}),
+                                              ({"OMP_WAIT_POLICY": "active"}, {"OMP_WAIT_POLICY": "active"})], ids=str)
+def test_waiting_threads_sleep_unless_the_user_has_chosen(call, given, runs_with):
+    """The program starts itself again with a short spin; what the user says of it stays as it is."""
+    how = call("optima", "--data", "summation:8,4000,0.38", "--starts", 100000)
+    names = "GOMP_SPINCOUNT", "OMP_WAIT_POLICY"
+    how["env"] = {**{k: v for k, v in how["env"].items() if k not in names}, **given}
+    process = subprocess.Popen(**how, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        wait_until_at_work(process)
+        words = dict(w.split("=", 1) for w in pathlib.Path(f"/proc/{process.pid}/environ").read_text().split("\0") if "=" in w)
+    finally:
+        process.kill()
+        process.wait()
+    assert {k: words[k] for k in names if k in words} == runs_with

@@ -59,7 +59,7 @@ def compare(tmp_path, program, model, options, data, new):
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("case", CASES)
 def test_every_method(tmp_path, program, X, case, dtype):
-    x, new = X.astype(dtype), (2 * X[::-1][:20]).astype(dtype)
+    x, new = X[:8 if case == "auto" else 60].astype(dtype), (2 * X[::-1][:20]).astype(dtype)  # auto has 1000 features
     np.save(tmp_path / "x.npy", x)
     options = dict(CASES[case], random_state=3)
     model = ep.Contrastive(**options).fit(x)
