@@ -179,8 +179,7 @@ const ep_claim ep_claims_linear[] = {
      {4, 40, 400},
      .control = "the linear loss, which Prop. 1 proves to collapse: by the rule for the others it "
                 "must fail",
-     .mutation = "src/objective/pair_losses.c: `ds[q] = (ds[q] / sum - (sign[q] > 0 ? 1 / "
-                 "(double)positives : 0)) / tau;` becomes `ds[q] = -sign[q];`",
+     .mutation = "src/objective/pair_losses.c: `ds[q] /= sum * tau;` becomes `ds[q] = 1;`",
      .outcome = "pass"},
     {"linear-remark3",
      "LINEAR Remark 3",
