@@ -1,6 +1,7 @@
 #include "commands.h"
 #include "core/words.h"
 
+#include <eigenpair/machine.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,7 @@ static int version(void) { return printf("eigenpair %s\n", ep_version()), finish
  * beside us costs a factor of ten. Unless the user has chosen, the program starts itself again with a short spin. */
 static void wait_asleep(char **argv) {
   if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-  if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
+  if (setenv("GOMP_SPINCOUNT", ep_machine_spins(NULL), 1) == 0) execv("/proc/self/exe", argv);
 }
 
 /* Under mpirun: where several fail, the message of the first of them will do. */
