@@ -1,5 +1,6 @@
 # The two commands: `make demo` and `make test`. CMake does the building (presets in CMakePresets.json).
 JOBS ?= $(shell nproc)
+TESTS ?= $(shell expr $(JOBS) + 1) # at once: some wait
 EP    = build/release/eigenpair
 
 .PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python test-python-peers bench bench-peers \
@@ -46,14 +47,14 @@ demo: build
 	@echo "open     file://$(CURDIR)/build/demo/report.html"
 
 test: build
-	@ctest --preset release -j $(JOBS); status=$$?; tools/count.sh build/release; exit $$status
+	@ctest --preset release -j $(TESTS); status=$$?; tools/count.sh build/release; exit $$status
 
 # the papers' claims put together what the other tests go through, pages are looked at by Chromium: not again here
 # (by gcc: clang's OpenMP, as Debian builds it, formats a line of debugging for every loop, ten times the time of a small one)
 test-asan: setup
 	@cmake --preset asan >/dev/null
 	@cmake --build --preset asan -j $(JOBS) -- --no-print-directory --quiet
-	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:quarantine_size_mb=32 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(JOBS) -E 'cli/claims|page/pages|page/report|docs/'; \
+	@ASAN_OPTIONS=detect_leaks=1:abort_on_error=0:quarantine_size_mb=32 UBSAN_OPTIONS=print_stacktrace=1 ctest --preset asan -j $(TESTS) -E 'cli/claims|page/pages|page/report|docs/'; \
 	  status=$$?; tools/count.sh build/asan; exit $$status
 
 # the numerical tests and the claims with kernels of several processors, BLAS's and ours, one and two threads, several seeds:
