@@ -19,7 +19,7 @@ static const char *const names[] = {EP_LEVELS(NAME, )};
 static int best;         /* the highest level this processor can run */
 static char refused[32]; /* what EP_KERNELS says, where that is none */
 
-#ifdef __x86_64__
+#if defined __x86_64__ && !defined EP_PLAIN
 /* The compilers' own names of the levels are too new; these are what our loops make use of. */
 static int can_run(void) {
   __builtin_cpu_init();

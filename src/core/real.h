@@ -5,7 +5,7 @@
  * declares them all with EP_REAL_FN or EP_DOUBLE_FN; callers choose with EP_PICK and EP_PICK_DOUBLE. */
 #include <eigenpair/matrix.h>
 
-#if defined __x86_64__
+#if defined __x86_64__ && !defined EP_PLAIN
 #define EP_LEVELS(X, name) X(name, plain) X(name, v2) X(name, v3) X(name, v4)
 enum { EP_LEVEL_COUNT = 4 };
 #else
