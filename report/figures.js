@@ -229,11 +229,11 @@ function apart(figure, all, x, y, width, height) {
     }
   const overlap = (a, b) =>
     Math.max(0, Math.min(a[2], b[2]) - Math.max(a[0], b[0])) * Math.max(0, Math.min(a[3], b[3]) - Math.max(a[1], b[1]));
-  const names = [];
+  const named = [];
   return (all.length > MOST_DOTS ? all.slice(0, FEW_DOTS) : all).flatMap((r, own) => {
     const [px, py] = at(r),
       long = letter * r.series.length;
-    const spots = [0, -9, 9, -16, 16, -30, 30, -44, 44].flatMap((dy) => [
+    const spots = [0, -9, 9, -16, 16, -30, 30, -44, 44, -58, 58, -72, 72, -86, 86].flatMap((dy) => [
       { align: 'left', dx: 9, dy },
       { align: 'right', dx: -9, dy },
       ...(Math.abs(dy) > 10 ? [{ align: 'center', dx: 0, dy }] : []),
@@ -242,12 +242,13 @@ function apart(figure, all, x, y, width, height) {
       const left = px + s.dx - (s.align === 'left' ? 0 : s.align === 'right' ? long : long / 2);
       const box = [left - 2, py + s.dy - 7, left + long + 2, py + s.dy + 7];
       const out = Math.max(0, -box[0]) + Math.max(0, box[2] - width) + Math.max(0, -box[1]) + Math.max(0, box[3] - high);
-      return { box, out, bad: taken.reduce((sum, t, i) => sum + (i === own ? 0 : overlap(box, t)), 0) + 50 * out + 0.2 * Math.abs(s.dy) };
+      const dots = taken.reduce((sum, t, i) => sum + (i === own ? 0 : overlap(box, t)), 0),
+        names = named.reduce((sum, t) => sum + overlap(box, t), 0);
+      return { box, out, names, bad: dots + 100 * names + 50 * out + 0.2 * Math.abs(s.dy) };
     };
     const best = spots.map((s) => ({ ...s, ...cost(s) })).reduce((a, b) => (b.bad < a.bad ? b : a));
-    if (best.out > 4 || names.some((t) => overlap(best.box, t))) return [];
-    taken.push(best.box);
-    names.push(best.box);
+    if (best.out > 4 || best.names) return [];
+    named.push(best.box);
     return { ...r, beside: { align: best.align, dx: best.dx, dy: best.dy } };
   });
 }

@@ -335,6 +335,19 @@ for (const width of [390, 1400]) {
     await look('hard', width);
   });
 
+  test(`${width} pixels: of a crowd of dots as many have names as there is room for`, () =>
+    read(
+      'hard',
+      async (page) => {
+        for (const name of ['crowd', 'near', 'far']) {
+          const words = await page.locator(`#figure-${name} svg text`).allTextContents();
+          const named = words.filter((t) => t.startsWith('kernel, analytic')).length;
+          assert.ok(named >= (width > 1000 ? 12 : 7), `${name}: ${named}`);
+        }
+      },
+      width,
+    ));
+
   test(`${width} pixels: names of dots touch neither dots nor names nor the rule`, () =>
     read(
       'hard',
