@@ -94,7 +94,7 @@ static ep_status sum_piece(char *x, ptrdiff_t n, ep_precision prec, char *scratc
 }
 
 static ep_status sum(const ep_comm *c, void *x, ptrdiff_t n, ep_precision prec) {
-  enum { PIECE = 1 << 22 };
+  enum { PIECE = 1 << 18 }; /* two megabytes of scratch, which stay in cache */
   const size_t item = ep_sizeof(prec);
   const ptrdiff_t most = n < PIECE ? n : PIECE;
   char *scratch = malloc((size_t)(most + (ptrdiff_t)c->size * c->size) * item + 64);
