@@ -81,7 +81,7 @@ test-mpi: setup
 	@tools/setup.sh packages-mpi.txt
 	@cmake --preset mpi -DEP_WERROR=ON >/dev/null
 	@cmake --build --preset mpi -j $(JOBS) --target ep_program -- --no-print-directory --quiet
-	@EIGENPAIR=$(CURDIR)/build/mpi/eigenpair PYTHONDONTWRITEBYTECODE=1 /usr/bin/python3 -m pytest -q -p no:cacheprovider tests/mpi
+	@ls tests/mpi/test_*.py | EIGENPAIR=$(CURDIR)/build/mpi/eigenpair PYTHONDONTWRITEBYTECODE=1 xargs -P $(JOBS) -n 1 /usr/bin/python3 -m pytest -q -p no:cacheprovider
 
 .PHONY: check-arm
 # for arm64, with Debian's cross-compiler and its packages in build/arm64/root; unit and gradient tests under qemu
