@@ -12,6 +12,7 @@
 #include "method/methods.h"
 
 #include <eigenpair/augment.h>
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -49,13 +50,12 @@ static ep_status check_factor(ep_status st, ptrdiff_t features) {
   return st;
 }
 
-static ep_status add_ridge(const ep_mat *B, double *ridge, double share) {
+static ep_status find_ridge(const ep_mat *B, double *ridge, double share) {
   double trace = 0;
   for (ptrdiff_t i = 0; i < B->rows; i++) trace += *ep_d(B, i, i);
   *ridge = share * trace / (double)B->rows;
   EP_CHECK(trace > 0, EP_ERR_NUMERIC, "all views of all points have the same features");
-  for (ptrdiff_t i = 0; i < B->rows; i++) *ep_d(B, i, i) += *ridge;
-  return check_factor(ep_mat_cholesky(B), B->rows);
+  return EP_OK;
 }
 
 /* the same of a B that is spread over ranks */
@@ -88,7 +88,13 @@ ep_status ep_whitened_eigenpairs(const ep_mat *W, double *lambda, ep_eigen_info 
     EP_TRY(spread_ridge(sum, ridge, share));
     return ep_eigen_spread(W, lambda, info, sum->spread, sum->C.data, sum->B.data, &config, seed);
   }
-  EP_TRY(add_ridge(&sum->B, ridge, share));
+  const ep_mat *B = &sum->B;
+  EP_TRY(find_ridge(B, ridge, share));
+  EP_TRY(ep_eigen_span(W, lambda, info, &sum->C, B, *ridge, sum->views,
+                       sum->prec == EP_SINGLE ? 2 * FLT_EPSILON : 64 * DBL_EPSILON, &config, seed));
+  if (info->converged) return EP_OK;
+  for (ptrdiff_t i = 0; i < B->rows; i++) *ep_d(B, i, i) += *ridge;
+  EP_TRY(check_factor(ep_mat_cholesky(B), B->rows));
   return ep_eigen_generalised(W, lambda, info, &sum->C, &sum->B, &config, seed);
 }
 
@@ -163,11 +169,11 @@ static ep_status solve(ep_work *work, const ep_mat *W, ep_model *model, ep_fit_i
   EP_CHECK(sum->pairs > 0, EP_ERR_INPUT, "method whitened needs two views of a point: a positive");
   EP_TRY(ep_work_get(work, &lambda, z, sizeof *lambda));
   EP_TRY(ep_whitened_eigenpairs(W, lambda, &eigen, &ridge, sum, s->closed.ridge, s));
-  EP_TRY(
-      ep_fit_explain(info,
-                     "path     covariances of %td features over %.0f views in groups of %.3g, then "
-                     "block Krylov on L^{-1} A L'^{-1}",
-                     m, sum->views, sum->views / sum->anchors));
+  EP_TRY(ep_fit_explain(
+      info, "path     covariances of %td features over %.0f views in groups of %.3g, then %s", m,
+      sum->views, sum->views / sum->anchors,
+      eigen.span ? "the eigenproblem in the span of the views"
+                 : "block Krylov on L^{-1} A L'^{-1}, or LAPACK where that is cheaper"));
   EP_TRY(ep_closed_report(info, lambda, z, &eigen, "primal"));
   EP_TRY(ep_fit_number(info, "ridge", json_real(ridge)));
   if (sum->spread) {

@@ -1,5 +1,5 @@
 /* A w = lambda B w with B = LL': the eigenproblem of L^{-1} A L'^{-1}, w = L'^{-1} v. Formed where many eigenpairs are
- * wanted of it, as products with its factors where few are. */
+ * wanted of it, or where few do not come apart soon; else products with its factors. */
 #include <eigenpair/eigen.h>
 #include <eigenpair/run.h>
 
@@ -36,23 +36,34 @@ static ep_status by_factors(ep_work *work, const ep_mat *W, double *lambda, ep_e
   return ep_eigen_mixed(W, lambda, info, apply, &f, config, seed);
 }
 
+static void form(const ep_mat *A, const ep_mat *L) {
+  ep_mat_solve_triangular(A, L, EP_N);
+  ep_mat_solve_rows(A, L);
+  ep_mat_symmetrise(A);
+}
+
+/* V: eigenvectors of L^{-1} A L'^{-1} */
+static ep_status solve(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
+                       const ep_mat *L, const ep_eigen_config *config, uint64_t seed) {
+  const double n = (double)A->rows;
+  if (32 * ep_eigen_block(config, V->cols, A->rows) > A->rows &&
+      40 * n * n < ep_run_room()) { /* LAPACK takes five matrices */
+    form(A, L);
+    return ep_eigen_matrix(V, lambda, info, A, config, seed);
+  }
+  ep_work work = {0};
+  const ep_eigen_config own = ep_eigen_patient(config, V->cols, A->rows, 3);
+  const ep_status st = by_factors(&work, V, lambda, info, A, L, &own, seed);
+  ep_work_free(&work);
+  if (st || info->converged || own.restarts == config->restarts) return st;
+  form(A, L);
+  return ep_eigen_whole(V, lambda, info, A);
+}
+
 ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
                                const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
                                uint64_t seed) {
-  const double n = (double)A->rows;
-  const bool formed = 32 * ep_eigen_block(config, W->cols, A->rows) > A->rows &&
-                      40 * n * n < ep_run_room(); /* LAPACK takes five matrices */
-  if (formed) {
-    ep_mat_solve_triangular(A, L, EP_N);
-    ep_mat_solve_rows(A, L);
-    ep_mat_symmetrise(A);
-    EP_TRY(ep_eigen_matrix(W, lambda, info, A, config, seed));
-  } else {
-    ep_work work = {0};
-    const ep_status st = by_factors(&work, W, lambda, info, A, L, config, seed);
-    ep_work_free(&work);
-    EP_TRY(st);
-  }
+  EP_TRY(solve(W, lambda, info, A, L, config, seed));
   ep_mat_solve_triangular(W, L, EP_T);
   ep_eigen_signs(W);
   return EP_OK;

@@ -20,7 +20,8 @@ typedef struct {
   long restarts;
   ptrdiff_t products; /* columns the operator was applied to */
   double residual;    /* largest |A v - lambda v| of the pairs wanted */
-  double next; /* estimate of the first eigenvalue that was not asked for; NAN: there is none */
+  double next;    /* estimate of the first eigenvalue that was not asked for; NAN: there is none */
+  ptrdiff_t span; /* directions that the problem was restricted to; 0: all */
 } ep_eigen_info;
 
 /* V (n x k): orthonormal columns, lambda[k] falling: the k algebraically largest eigenpairs. A start drawn with the
@@ -32,7 +33,14 @@ ep_status ep_eigen_mixed(const ep_mat *V, double *lambda, ep_eigen_info *info, e
                          void *user, const ep_eigen_config *config, uint64_t seed);
 /* A / max |A| in single precision, which is work's: what such an operator is made from. */
 ep_status ep_eigen_single(ep_mat *out, ep_work *work, const ep_mat *A);
-/* The same of a matrix A (symmetric, n x n, double): by LAPACK if it is small, by block Krylov if not. */
+/* The same of a matrix A (symmetric, n x n, double), from its whole decomposition by LAPACK. */
+ep_status ep_eigen_whole(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A);
+/* The configuration with no more restarts than cost what LAPACK would, where there is room for that; each product is one
+ * with so many matrices. */
+ep_eigen_config ep_eigen_patient(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order,
+                                 int matrices);
+/* By LAPACK if it is small, by block Krylov if not, and by LAPACK after all where eigenvalues lie so close that it is
+ * cheaper. */
 ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A,
                           const ep_eigen_config *config, uint64_t seed);
 /* The generalised problem A w = lambda B w, B = LL' given by its Cholesky factor: W'BW = I, signs as below. A is scratch
@@ -40,6 +48,12 @@ ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, 
 ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
                                const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
                                uint64_t seed);
+/* A w = lambda (B + ridge I) w of covariances whose rank is at most so much, in the span of their columns. Not converged: the
+ * rank is not far below the order, that span does not hold all of B but for such a share of its trace, or fewer than W has
+ * columns are positive; then A and B are as they were, and the problem is for the others. */
+ep_status ep_eigen_span(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_mat *A,
+                        const ep_mat *B, double ridge, double rank, double rounding,
+                        const ep_eigen_config *config, uint64_t seed);
 /* The same with A and L spread over ranks (comm.h), every rank's part of each; W is whole on all of them. */
 ep_status ep_eigen_spread(const ep_mat *W, double *lambda, ep_eigen_info *info, ep_dist *spread,
                           double *A, double *L, const ep_eigen_config *config, uint64_t seed);
