@@ -16,6 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("EIGENPAIR", ROOT / "build/release/eigenpair")).resolve()
 Result = namedtuple("Result", "code out err")
 SANITIZED = b"__asan_init" in PROGRAM.read_bytes()
+less = lambda usual, sanitized: sanitized if SANITIZED else usual  # noqa: E731  of a size: the same code, several times as slow there
 # a sanitizer maps terabytes of addresses for itself, and holds several times the memory
 shipped_only = pytest.mark.skipif(SANITIZED, reason="limits on addresses and resident memory are for the program as it is shipped")
 

@@ -6,6 +6,7 @@ import time
 
 import numpy as np
 import pytest
+from conftest import less
 
 SMALL = ["--data", "digits", "--samples", 30, "--widths", "30,120", "--runs", 2, "--epochs", 20, "--outputs", 4,
          "--test-samples", 200, "--threads", 1]  # of more digits whitened takes seconds
@@ -330,7 +331,7 @@ def test_training_that_does_not_move(compare):
 def test_too_few_epochs(compare):
     """Nine epochs have no last tenth: whether training has settled nobody can tell, and yes is no answer."""
     few = ["--widths", 40, "--methods", "gd,kernel,pca", "--runs", 2]
-    answers = [(e, v) for e in (9, 3) for m in compare(*few, "--epochs", e)["verdict"]["methods"].values()
+    answers = [(e, v) for e in less((9, 3), (9,)) for m in compare(*few, "--epochs", e)["verdict"]["methods"].values()
                for v in (m["same_function"], m["as_good"])]
     assert all(v["answer"] != "yes" for _, v in answers)
     assert any("Too few epochs" in v["words"] and "--epochs 100" in v["words"] for _, v in answers)

@@ -5,7 +5,7 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import shipped_only, watched
+from conftest import less, shipped_only, watched
 
 
 @pytest.fixture(scope="module")
@@ -149,7 +149,7 @@ MAPS = {"network": ["--width", 60], "landmarks": ["--kernel", "analytic", "--lan
 def test_peak_does_not_grow_with_the_points(good, save, rng, name):
     """whitened reads every view once, in blocks: four times the points, also where all would fit, take not a tenth more. What
     lays its points out and lists its pairs, as pca does, grows with them."""
-    save(small=rng.integers(0, 256, (2500, 20, 20), dtype="u1"), large=rng.integers(0, 256, (10000, 20, 20), dtype="u1"))
+    save(small=rng.integers(0, 256, (2500, 20, 20), dtype="u1"), large=rng.integers(0, 256, (less(10000, 6000), 20, 20), dtype="u1"))
 
     def peaks(*how):
         return [json.loads(good("fit", "--data", f"{x}.npy", "--augment", "flip", "--outputs", 4, "--memory", "1G", *how, "--json"))
@@ -159,7 +159,7 @@ def test_peak_does_not_grow_with_the_points(good, save, rng, name):
     assert many < 1.1 * few, (few, many)
     if name == "network":
         few, many = peaks("--method", "pca", *MAPS[name])
-        assert many > 2 * few, (few, many)
+        assert many > less(2, 1.5) * few, (few, many)
 
 
 def test_parts_take_what_a_fit_takes(good, save, rng):
