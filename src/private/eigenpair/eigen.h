@@ -48,14 +48,14 @@ ep_status ep_eigen_matrix(const ep_mat *V, double *lambda, ep_eigen_info *info, 
 ep_status ep_eigen_generalised(const ep_mat *W, double *lambda, ep_eigen_info *info,
                                const ep_mat *A, const ep_mat *L, const ep_eigen_config *config,
                                uint64_t seed);
+/* The same with A and L spread over ranks (comm.h), every rank's part of each; W is whole on all of them. */
+ep_status ep_eigen_spread(const ep_mat *W, double *lambda, ep_eigen_info *info, ep_dist *spread,
+                          double *A, double *L, const ep_eigen_config *config, uint64_t seed);
 /* A w = lambda (B + ridge I) w of covariances whose rank is at most so much, in the span of their columns. Not converged: the
  * rank is not far below the order, that span does not hold all of B but for such a share of its trace, or fewer than W has
  * columns are positive; then A and B are as they were, and the problem is for the others. */
 ep_status ep_eigen_span(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_mat *A,
                         const ep_mat *B, double ridge, double rank, double rounding,
                         const ep_eigen_config *config, uint64_t seed);
-/* The same with A and L spread over ranks (comm.h), every rank's part of each; W is whole on all of them. */
-ep_status ep_eigen_spread(const ep_mat *W, double *lambda, ep_eigen_info *info, ep_dist *spread,
-                          double *A, double *L, const ep_eigen_config *config, uint64_t seed);
 /* The sign of a column makes its entry of largest magnitude positive. */
 void ep_eigen_signs(const ep_mat *V);
