@@ -358,11 +358,12 @@ ep_status ep_eigen_whole(const ep_mat *V, double *lambda, ep_eigen_info *info, c
  * eigenproblem, all with few columns, at a fourth of the speed of large products; of LAPACK, beside such: 13 n^3. */
 ep_eigen_config ep_eigen_patient(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order,
                                  int matrices) {
+  enum { LARGE = 2000 }; /* LAPACK takes a second or two, and hears no Ctrl-C meanwhile */
   ep_eigen_config own = *config;
   const double n = (double)order, b = (double)ep_eigen_block(config, wanted, order),
                basis = fmin(n, b * (double)config->krylov);
   const double restart = 2 * matrices * n * n * basis + 8 * n * basis * basis + 9 * pow(basis, 3);
-  if (40 * n * n < ep_run_room()) /* bytes of LAPACK's matrices */
+  if (order <= LARGE && 40 * n * n < ep_run_room()) /* bytes of LAPACK's matrices */
     own.restarts = (long)fmin((double)own.restarts, fmax(1, 13 * n * n * n / (4 * restart)));
   return own;
 }

@@ -172,6 +172,7 @@ static void patience(void **state) {
   ep_options_default(ep_eigen_options, &config);
   assert_int_equal(ep_eigen_patient(&config, K, 100000, 1).restarts,
                    200); /* LAPACK takes longer than all of them */
+  assert_int_equal(ep_eigen_patient(&config, K, 2001, 1).restarts, 200); /* nor is it interrupted */
   assert_true(ep_eigen_patient(&config, K, 2 * N, 1).restarts >
               ep_eigen_patient(&config, K, N, 1).restarts);
   CHECK_OK(ep_mat_new(&V, EP_DOUBLE, N, K));

@@ -35,8 +35,8 @@ ep_status ep_eigen_mixed(const ep_mat *V, double *lambda, ep_eigen_info *info, e
 ep_status ep_eigen_single(ep_mat *out, ep_work *work, const ep_mat *A);
 /* The same of a matrix A (symmetric, n x n, double), from its whole decomposition by LAPACK. */
 ep_status ep_eigen_whole(const ep_mat *V, double *lambda, ep_eigen_info *info, const ep_mat *A);
-/* The configuration with no more restarts than cost what LAPACK would, where there is room for that; each product is one
- * with so many matrices. */
+/* The configuration with no more restarts than cost what LAPACK would, where that takes a second or two and there is room for it;
+ * each product is one with so many matrices. */
 ep_eigen_config ep_eigen_patient(const ep_eigen_config *config, ptrdiff_t wanted, ptrdiff_t order,
                                  int matrices);
 /* By LAPACK if it is small, by block Krylov if not, and by LAPACK after all where eigenvalues lie so close that it is
