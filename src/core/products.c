@@ -138,8 +138,7 @@ static void syrk(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, dou
   ep_solo_end(threads);
 }
 
-/* tile t of the upper triangle, row after row */
-static void triangle_place(ptrdiff_t *row, ptrdiff_t *col, ptrdiff_t t, ptrdiff_t count) {
+void ep_triangle_place(ptrdiff_t *row, ptrdiff_t *col, ptrdiff_t t, ptrdiff_t count) {
   *row = 0;
   while (t >= count - *row) t -= count - (*row)++;
   *col = *row + t;
@@ -159,7 +158,7 @@ static void gram(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, dou
   for (ptrdiff_t e = 0; e < count * (count + 1) / 2; e++) {
     ptrdiff_t i, j;
     if (stop && *stop) continue;
-    triangle_place(&i, &j, e, count);
+    ep_triangle_place(&i, &j, e, count);
     const ptrdiff_t height = ep_least(part, n - i * part), width = ep_least(part, n - j * part);
     const ep_mat rows = ep_mat_rows(G, i * part, height), g = ep_mat_cols(&rows, j * part, width);
     const ep_mat a = op_rows(A, t, i * part, height), b = op_rows(A, t, j * part, width);

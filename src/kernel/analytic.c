@@ -1,29 +1,33 @@
-/* Kernels of infinitely wide networks, tile by tile: correlations of a tile by one product of unit rows, then every
- * row of it goes through the layers. What belongs to a point alone (its variance in every layer) is computed once. */
-#include "kernel/dual_table.h"
-
+/* Kernels of infinitely wide networks, tile by tile, a tile a thread: its correlations by one product of points, then every
+ * row of it goes through the layers. What belongs to a point alone (its variance in every layer) is computed once.
+ *
+ * The product is in the precision of points and kernel, all else in double. In single a sum of many products loses digits:
+ * it is taken from pieces of SUM dimensions, and correlations near 1 or -1, where the angle hangs on the last digits, come
+ * from the difference of the points. The error of the kernel is then about 3e-7 of sqrt(K_ii K_jj) instead of 1e-7. */
 #include "core/mem.h"
+#include "core/products.h"
 #include "core/vector.h"
+#include "kernel/analytic.h"
+#include "kernel/dual_table.h"
 
 #include <eigenpair/analytic.h>
 #include <eigenpair/run.h>
-#include <float.h>
 #include <math.h>
+#include <omp.h>
 #include <stdint.h>
 #include <string.h>
 
-enum { TILE = 512, LEAST_TILE = 64, WORTH_THREADS = 4096 /* entries */ };
-static const double tile_bytes = 16e6; /* of unit rows, where TILE rows would be more */
-static const double tile_share =
-    0.2; /* of the memory that is left, for unit rows and for the tile */
-/* a correlation this close to 1 or -1 comes from the difference of the points, not from their product */
-static const double close_gap = 1e-4;
+enum { TILE = 256, LEAST_TILE = 64, STRIP = 16, SUM = 192, WORTH_THREADS = 4096 /* entries */ };
+static const double tile_bytes = 16e6; /* of points, where TILE of them would be more */
+static const double tile_share = 0.2;  /* of the memory that is left, for points and for the tile */
 
 /* The points x_i in every layer, all arrays of the call's scratch:
  *   size[i] = |x_i|,  norm_0 = s |x|,  P_l = w norm_{l-1}^2 + b,  norm_l = sqrt S(P_l, P_l, P_l),  l = 1 .. L */
 typedef struct {
   const ep_mat *X;
   double *size;
+  double *inverse; /* 1 / size, 0 of 0 */
+  bool plain;      /* products of these points neither overflow nor underflow in X's precision */
   double *P, *root, *norm, *rho; /* (L + 1) x n: the layers 0 .. L; of layer 0 only norm is used */
   const ep_dual_table *table;    /* (L + 1) of all points of the call; degree 0: none */
 } points;
@@ -110,6 +114,7 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_CHECK(n < PTRDIFF_MAX / layers, EP_ERR_ARG, "%td layers of %td points are too many", layers,
            n);
   EP_TRY(ep_work_get(work, &p->size, n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->inverse, n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->P, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->root, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->norm, layers * n, sizeof(double)));
@@ -117,8 +122,13 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
 #pragma omp parallel for schedule(static) if (n * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < n; i++) {
     p->size[i] = size ? size[i] : row_size(X, i);
+    p->inverse[i] = p->size[i] > 0 ? 1 / p->size[i] : 0;
     p->norm[i] = m->a->input_scale * p->size[i];
   }
+  const double most = X->prec == EP_SINGLE ? 1e15 : 1e120;
+  p->plain = true;
+  for (ptrdiff_t i = 0; i < n; i++)
+    p->plain &= p->size[i] == 0 || (p->size[i] < most && p->size[i] > 1 / most);
   return EP_OK;
 }
 
@@ -184,8 +194,8 @@ static void add_bias(double *gap, double w, double b, const points *x, ptrdiff_t
  * inputs; out, the kernel. Without its slopes Theta is P, and at the end the NNGP. */
 static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, const points *y,
                        ptrdiff_t j, ptrdiff_t n) {
-  double theta[TILE + 8], S[TILE + 8], slope[TILE + 8], room[TILE + 8]; /* 8: apart in the cache */
-  double *gap = K, *next = room;
+  double theta[TILE + 8], S[TILE + 8], slope[TILE + 8], other[TILE + 8]; /* 8: apart in the cache */
+  double *gap = K, *next = other;
   const ep_variance_config *c = &m->a->config;
   const double w = c->weight_variance, b = c->bias_variance;
   for (ptrdiff_t k = 0; k < n; k++) {
@@ -198,8 +208,7 @@ static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, 
     const double weight = last ? c->last_variance : w, bias = last ? c->last_bias_variance : b;
     const ep_dual_points from = layer(x, l, i), to = layer(y, l, j);
     ep_dual_row(S, slope, next, dual_of(m, l), phi_of(m->a, l)->parameter, gap, &from, &to, n);
-    if (m->kind == EP_NNGP) memset(slope, 0, (size_t)n * sizeof *slope);
-    for (ptrdiff_t k = 0; k < n; k++) theta[k] = weight * (S[k] + theta[k] * slope[k]) + bias;
+    EP_PICK_DOUBLE(ep_dual_theta)(theta, S, m->kind == EP_NNGP ? NULL : slope, weight, bias, n);
     if (!last) add_bias(next, w, b, x, i, y, j, l, n);
     double *swap = gap;
     gap = next;
@@ -208,9 +217,30 @@ static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, 
   memcpy(K, theta, (size_t)n * sizeof *K);
 }
 
+/* ---- tiles */
+
+/* What a thread works with. */
+typedef struct {
+  ep_mat U, V; /* (tile, D) unit rows in double, where the points themselves will not do */
+  ep_mat P;    /* (tile, tile) double, or as many numbers in single */
+  ep_mat T;    /* (STRIP, tile) a few rows of the kernel */
+} room;
+
+/* A tile of K: rows i0 .. of x, columns j0 .. of y. */
+typedef struct {
+  const room *own;
+  ptrdiff_t i0, j0;
+  bool
+      symmetric; /* it also goes to its mirror image; on the diagonal only the upper half of it is computed */
+  ep_mat U, V, P;      /* points of its rows and of its columns, their products */
+  const double *a, *b; /* correlations are a_i b_j P_ij */
+  double close; /* a correlation this close to 1 or -1 comes from the difference of the points */
+} tile;
+
+static const double ones[TILE] = {[0 ... TILE - 1] = 1};
+
 /* U = rows first .. of X over their sizes, in double */
 static void unit_rows(const ep_mat *U, const points *p, ptrdiff_t first) {
-#pragma omp parallel for schedule(static) if (U->rows * U->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < U->rows; i++) {
     const ep_mat to = ep_mat_rows(U, i, 1), from = ep_mat_rows(p->X, first + i, 1);
     const double size = p->size[first + i];
@@ -220,79 +250,145 @@ static void unit_rows(const ep_mat *U, const points *p, ptrdiff_t first) {
   }
 }
 
-/* gap = 1 - u'v of unit vectors; near 0 it is |u - v|^2/2, near 2 it is 2 - |u + v|^2/2 */
-static double pair_gap(double product, const double *u, const double *v, ptrdiff_t D) {
-  const double gap = 1 - product;
-  if (gap > close_gap && gap < 2 - close_gap) return gap;
-  const double sign = gap < 1 ? -1 : 1;
-  double sum = 0;
-#pragma omp simd reduction(+ : sum)
-  for (ptrdiff_t k = 0; k < D; k++) {
-    const double e = u[k] + sign * v[k];
-    sum += e * e;
+/* n points as a product in this precision takes them: as they are, or unit rows in `space`; *scale: what it is multiplied by */
+static ep_mat rows_for(const double **scale, const points *p, ptrdiff_t first, ptrdiff_t n,
+                       ep_precision prec, const ep_mat *space) {
+  if (p->plain && p->X->prec == prec) {
+    *scale = p->inverse + first;
+    return ep_mat_rows(p->X, first, n);
   }
+  const ep_mat U = ep_mat_rows(space, 0, n);
+  unit_rows(&U, p, first);
+  *scale = ones;
+  return U;
+}
+
+static bool on_diagonal(const tile *t) { return t->symmetric && t->i0 == t->j0; }
+
+/* the first column of row i that is computed */
+static ptrdiff_t first_column(const tile *t, ptrdiff_t i) { return on_diagonal(t) ? i : 0; }
+
+static void tile_products(tile *t, const points *x, const points *y, ptrdiff_t rows, ptrdiff_t cols,
+                          ep_precision prec) {
+  const ptrdiff_t D = x->X->cols, pieces = prec == EP_SINGLE ? (D + SUM - 1) / SUM : 1;
+  const ptrdiff_t step = pieces > 1 ? (D + pieces - 1) / pieces : D;
+  t->close = prec == EP_SINGLE ? 1e-2 : 1e-4;
+  t->P = ep_mat_view(prec, rows, cols, t->own->P.data);
+  t->U = rows_for(&t->a, x, t->i0, rows, prec, &t->own->U);
+  t->V = t->U;
+  t->b = t->a;
+  if (!on_diagonal(t)) t->V = rows_for(&t->b, y, t->j0, cols, prec, &t->own->V);
+  ptrdiff_t k = 0;
+  do {
+    const ptrdiff_t n = ep_least(step, D - k);
+    const ep_mat u = ep_mat_cols(&t->U, k, n), v = ep_mat_cols(&t->V, k, n);
+    if (on_diagonal(t)) ep_mat_gram(&t->P, 1, &u, k > 0);
+    else ep_mat_mul(&t->P, 1, &u, EP_N, &v, EP_T, k > 0);
+    k += step;
+  } while (k < D);
+}
+
+/* gaps of row i from column j on; how many of them are close */
+static ptrdiff_t row_gaps(double *gap, const tile *t, ptrdiff_t i, ptrdiff_t j) {
+  const ep_precision prec = t->P.prec;
+  const char *p = (const char *)t->P.data + (size_t)(i * t->P.ld + j) * ep_sizeof(prec);
+  return EP_PICK(prec, ep_row_gaps)(gap, p, t->a[i], t->b + j, t->P.cols - j, t->close);
+}
+
+/* Close pairs take a sum of their own each, dearer than a product in double if they are many. Every STRIP-th row is asked. */
+static bool many_close(const tile *t) {
+  ptrdiff_t close = 0, all = 0;
+  double gap[TILE];
+  for (ptrdiff_t i = 0; i < t->P.rows; i += STRIP) {
+    const ptrdiff_t first = first_column(t, i);
+    close += row_gaps(gap, t, i, first) - on_diagonal(t);
+    all += t->P.cols - first;
+  }
+  return close > all / 16;
+}
+
+/* gap = 1 - u'v of unit vectors; near 0 it is |u - v|^2/2, near 2 it is 2 - |u + v|^2/2 */
+static double close_gap(const tile *t, ptrdiff_t i, ptrdiff_t j, double gap) {
+  const size_t size = ep_sizeof(t->U.prec);
+  const char *u = (const char *)t->U.data + (size_t)(i * t->U.ld) * size,
+             *v = (const char *)t->V.data + (size_t)(j * t->V.ld) * size;
+  const double sum =
+      EP_PICK(t->U.prec, ep_row_sum2)(u, t->a[i], v, gap < 1 ? -t->b[j] : t->b[j], t->U.cols);
   return gap < 1 ? 0.5 * sum : 2 - 0.5 * sum;
 }
 
-/* A tile of K: rows i0 .. of x, columns j0 .. of y. */
-typedef struct {
-  ptrdiff_t i0, j0;
-  int symmetric; /* the tile also goes to its mirror image; on the diagonal only the upper half of it is computed */
-  ep_mat U, V, T; /* unit rows of x and of y, the tile itself */
-} tile;
-
-/* the first column of row i that is computed */
-static ptrdiff_t first_column(const tile *t, ptrdiff_t i) {
-  return t->symmetric && t->i0 == t->j0 ? i : 0;
+/* row i of the kernel from column j on: products -> gaps -> kernel */
+static void tile_row(double *row, const tile *t, const model *m, const points *x, const points *y,
+                     ptrdiff_t i, ptrdiff_t j) {
+  const ptrdiff_t n = t->P.cols - j;
+  if (row_gaps(row, t, i, j))
+    for (ptrdiff_t k = 0; k < n; k++)
+      if (!(row[k] > t->close && row[k] < 2 - t->close)) row[k] = close_gap(t, i, j + k, row[k]);
+  if (t->symmetric && t->i0 + i == t->j0 + j) row[0] = 0; /* a point and itself */
+  kernel_row(row, m, x, t->i0 + i, y, t->j0 + j, n);
 }
 
-/* row i of T: products -> gaps -> kernel */
-static void tile_row(const tile *t, const model *m, const points *x, const points *y, ptrdiff_t i) {
-  const ptrdiff_t first = first_column(t, i), n = t->T.cols - first;
-  double *row = ep_d(&t->T, i, first);
-  for (ptrdiff_t k = 0; k < n; k++)
-    row[k] = pair_gap(row[k], ep_d(&t->U, i, 0), ep_d(&t->V, first + k, 0), t->U.cols);
-  if (t->symmetric && t->i0 + i == t->j0 + first) row[0] = 0; /* a point and itself */
-  kernel_row(row, m, x, t->i0 + i, y, t->j0 + first, n);
+static void *entry(const ep_mat *K, ptrdiff_t i, ptrdiff_t j) {
+  return (char *)K->data + (size_t)(i * K->ld + j) * ep_sizeof(K->prec);
 }
 
-/* K takes rows i .. end - 1 of the tile; gives the number of entries that are no numbers in K's precision. */
-static long tile_store(const ep_mat *K, const tile *t, ptrdiff_t i, ptrdiff_t end) {
-  const double most = K->prec == EP_SINGLE ? FLT_MAX : DBL_MAX;
+/* K takes rows i .. i + n - 1 of the tile, n <= STRIP, and their mirror image, of which a row is a whole line of the cache;
+ * gives the number of entries that are no numbers in K's precision. */
+static long strip_store(const ep_mat *K, const tile *t, ptrdiff_t i, ptrdiff_t n) {
+  const ep_mat *T = &t->own->T;
   long bad = 0;
-  for (ptrdiff_t k = i; k < end; k++)
-    for (ptrdiff_t j = first_column(t, k); j < t->T.cols; j++) {
-      const double value = *ep_d(&t->T, k, j);
-      bad += !(fabs(value) <= most);
-      ep_set(K, t->i0 + k, t->j0 + j, value);
-    }
-  for (ptrdiff_t j = 0; t->symmetric && j < t->T.cols; j++)
-    for (ptrdiff_t k = i; k < end && first_column(t, k) <= j; k++)
-      ep_set(K, t->j0 + j, t->i0 + k, *ep_d(&t->T, k, j));
+  for (ptrdiff_t k = 0; k < n; k++) {
+    const ptrdiff_t j = first_column(t, i + k);
+    bad += EP_PICK(K->prec, ep_row_store)(entry(K, t->i0 + i + k, t->j0 + j), ep_d(T, k, j),
+                                          t->P.cols - j);
+  }
+  if (!t->symmetric) return bad;
+  const ptrdiff_t whole = on_diagonal(t) ? i + n : 0; /* columns from here on have all rows */
+  for (ptrdiff_t k = 0; on_diagonal(t) && k < n; k++)
+    for (ptrdiff_t j = i + k + 1; j < whole; j++)
+      ep_set(K, t->j0 + j, t->i0 + i + k, *ep_d(T, k, j));
+  EP_PICK(K->prec, ep_row_mirror)
+  (entry(K, t->j0 + whole, t->i0 + i), K->ld, ep_d(T, 0, whole), T->ld, n, t->P.cols - whole);
   return bad;
 }
 
-/* Strips of rows: a mirrored one fills whole cache lines. */
-static long tile_fill(const ep_mat *K, const tile *t, const model *m, const points *x,
-                      const points *y) {
-  enum { STRIP = 16 };
+/* the tile at i0, j0 */
+static long tile_fill(const ep_mat *K, const room *own, const model *m, const points *x,
+                      const points *y, ptrdiff_t i0, ptrdiff_t j0, ptrdiff_t rows, ptrdiff_t cols) {
+  tile t = {.own = own, .i0 = i0, .j0 = j0, .symmetric = x == y};
+  const bool single = K->prec == EP_SINGLE && x->plain && x->X->prec == EP_SINGLE && y->plain &&
+                      y->X->prec == EP_SINGLE;
+  tile_products(&t, x, y, rows, cols, single ? EP_SINGLE : EP_DOUBLE);
+  if (single && many_close(&t)) tile_products(&t, x, y, rows, cols, EP_DOUBLE);
   long bad = 0;
-  if (t->V.data == t->U.data) ep_mat_gram(&t->T, 1, &t->U, 0);
-  else ep_mat_mul(&t->T, 1, &t->U, EP_N, &t->V, EP_T, 0);
-#pragma omp parallel for schedule(dynamic) reduction(+ : bad) if (t->T.rows * t->T.cols > WORTH_THREADS)
-  for (ptrdiff_t i = 0; i < t->T.rows; i += STRIP) {
-    const ptrdiff_t end = i + STRIP < t->T.rows ? i + STRIP : t->T.rows;
-    for (ptrdiff_t k = i; k < end; k++) tile_row(t, m, x, y, k);
-    bad += tile_store(K, t, i, end);
+  for (ptrdiff_t i = 0; i < rows; i += STRIP) {
+    const ptrdiff_t n = ep_least(STRIP, rows - i);
+    for (ptrdiff_t k = 0; k < n; k++) {
+      const ptrdiff_t j = first_column(&t, i + k);
+      tile_row(ep_d(&own->T, k, j), &t, m, x, y, i + k, j);
+    }
+    bad += strip_store(K, &t, i, n);
   }
   return bad;
 }
 
 static ptrdiff_t tile_rows(ptrdiff_t D, ptrdiff_t n) {
-  const double room = tile_share * fmax(0, ep_run_room()),
+  const double share = tile_share * fmax(0, ep_run_room()) / ep_run_threads(),
                row = sizeof(double) * (double)(D > 0 ? D : 1);
-  const double fit = fmin(fmin(tile_bytes, room) / row, sqrt(room / sizeof(double)));
+  const double fit = fmin(fmin(tile_bytes, share) / row, sqrt(share / sizeof(double)));
   return ep_least(n, fit > TILE ? TILE : fit > LEAST_TILE ? (ptrdiff_t)fit : LEAST_TILE);
+}
+
+static ep_status rooms_new(ep_work *work, room **out, ptrdiff_t tall, ptrdiff_t wide, ptrdiff_t D) {
+  EP_TRY(ep_work_get(work, out, ep_run_threads(), sizeof **out));
+  for (int k = 0; k < ep_run_threads(); k++) {
+    room *r = *out + k;
+    EP_TRY(ep_work_mat(work, &r->U, EP_DOUBLE, tall, D));
+    EP_TRY(ep_work_mat(work, &r->V, EP_DOUBLE, wide, D));
+    EP_TRY(ep_work_mat(work, &r->P, EP_DOUBLE, tall, wide));
+    EP_TRY(ep_work_mat(work, &r->T, EP_DOUBLE, STRIP, wide));
+  }
+  return EP_OK;
 }
 
 static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind) {
@@ -319,30 +415,27 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   EP_TRY(layers_new(work, &x, y, m, (double)K->rows * (double)K->cols));
   const ptrdiff_t n = X->rows, n2 = y->X->rows, D = X->cols;
   const ptrdiff_t tall = tile_rows(D, n), wide = tile_rows(D, n2);
-  ep_mat U, V, T;
-  EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, tall, D));
-  EP_TRY(ep_work_mat(work, &V, EP_DOUBLE, r ? 0 : wide, D));
-  EP_TRY(ep_work_mat(work, &T, EP_DOUBLE, tall, wide));
-  for (ptrdiff_t i = 0; i < n; i += tall) {
-    const ptrdiff_t rows = ep_least(tall, n - i);
-    tile t = {.i0 = i, .symmetric = !Y, .U = ep_mat_rows(&U, 0, rows)};
-    unit_rows(&t.U, &x, i);
-    for (ptrdiff_t j = Y ? 0 : i; j < n2; j += wide) {
-      const double top =
-          (double)i /
-          (double)n; /* rows above are done; of this row of tiles, the part to the left */
-      EP_TRY(ep_run_step("percent of the kernel", 100 * (Y ? top : top * (2 - top)), 100));
-      const ptrdiff_t cols = ep_least(wide, n2 - j);
-      t.j0 = j;
-      t.V = !Y && i == j ? t.U : r ? ep_mat_rows(&r->U, j, cols) : ep_mat_rows(&V, 0, cols);
-      t.T = ep_mat_view(EP_DOUBLE, rows, cols, T.data);
-      if (!r && (Y || i != j)) unit_rows(&t.V, y, j);
-      const long bad = tile_fill(K, &t, m, &x, y);
-      EP_CHECK(!bad, EP_ERR_NUMERIC,
-               "%ld entries of the kernel of points %td to %td are infinite or no numbers: points "
-               "that are not finite, or too long",
-               bad, i, i + rows - 1);
+  if (n == 0 || n2 == 0) return EP_OK;
+  const ptrdiff_t down = (n + tall - 1) / tall, across = (n2 + wide - 1) / wide;
+  const ptrdiff_t tiles = Y ? down * across : down * (down + 1) / 2;
+  const ptrdiff_t batch = 32 * ep_run_threads(); /* of tiles, between two looks */
+  room *rooms;
+  EP_TRY(rooms_new(work, &rooms, tall, wide, D));
+  for (ptrdiff_t first = 0; first < tiles; first += batch) {
+    const ptrdiff_t end = ep_least(tiles, first + batch);
+    long bad = 0;
+    EP_TRY(ep_run_step("percent of the kernel", 100 * (double)first / (double)tiles, 100));
+#pragma omp parallel for schedule(dynamic) reduction(+ : bad) if (n * n2 > WORTH_THREADS)
+    for (ptrdiff_t t = first; t < end; t++) {
+      ptrdiff_t i = t / across, j = t % across;
+      if (!Y) ep_triangle_place(&i, &j, t, down);
+      bad += tile_fill(K, &rooms[omp_get_thread_num()], m, &x, y, i * tall, j * wide,
+                       ep_least(tall, n - i * tall), ep_least(wide, n2 - j * wide));
     }
+    EP_CHECK(!bad, EP_ERR_NUMERIC,
+             "%ld entries of the kernel are infinite or no numbers: points that are not finite, or "
+             "too long",
+             bad);
   }
   return EP_OK;
 }
@@ -415,10 +508,7 @@ static ep_status make_ready(ep_analytic_ready *out, const ep_analytic *a, ep_ana
   out->size = ep_alloc(X->rows, sizeof *out->size);
   out->diagonal = ep_alloc(X->rows, sizeof *out->diagonal);
   EP_CHECK(out->size && out->diagonal, EP_ERR_NOMEM, "no memory for %td points", X->rows);
-  EP_TRY(ep_mat_new(&out->U, EP_DOUBLE, X->rows, X->cols));
   for (ptrdiff_t i = 0; i < X->rows; i++) out->size[i] = row_size(X, i);
-  const points p = {.X = X, .size = out->size};
-  unit_rows(&out->U, &p, 0);
   return analytic_diagonal(out->diagonal, a, kind, X);
 }
 
@@ -431,7 +521,6 @@ ep_status ep_analytic_ready_new(ep_analytic_ready *out, const ep_analytic *a, ep
 }
 
 void ep_analytic_ready_free(ep_analytic_ready *r) {
-  ep_mat_free(&r->U);
   ep_release(r->size);
   ep_release(r->diagonal);
   *r = (ep_analytic_ready){0};

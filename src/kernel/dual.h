@@ -52,6 +52,9 @@ typedef struct {
   double p; /* parameter of the activation */
 } ep_dual_job;
 EP_DOUBLE_FN(void, ep_dual_fill, const ep_dual_job *job, int kind, bool next);
+/* Theta one layer on: w (S + Theta . S') + b; slope NULL: that of the NNGP, w S + b */
+EP_DOUBLE_FN(void, ep_dual_theta, double *theta, const double *S, const double *slope, double w,
+             double b, ptrdiff_t n);
 /* S and S' of tanh(stretch u), summed over the mixture */
 EP_DOUBLE_FN(void, ep_dual_mixture, double *value, double *slope, double stretch, const double *gap,
              const ep_dual_points *x, const ep_dual_points *y, ptrdiff_t n);

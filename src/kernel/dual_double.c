@@ -319,12 +319,14 @@ typedef void fill(const row *r);
 static void bounded_gap(const row *r, fill *f) {
   const double A = *r->x->P, a = *r->x->root, norm = *r->x->norm;
   const double *B = r->y->P, *b = r->y->root;
-#pragma omp simd
+  ptrdiff_t close = 0;
+#pragma omp simd reduction(+ : close)
   for (ptrdiff_t j = 0; j < r->n; j++) {
     const double both = norm * r->y->norm[j], e = (both - r->value[j]) / both;
     r->next[j] = both > 0 ? (e > 0 ? e : 0) : 1;
+    close += !(a * b[j] * r->gap[j] > 1e-5);
   }
-  for (ptrdiff_t j = 0; j < r->n; j++) {
+  for (ptrdiff_t j = 0; close && j < r->n; j++) {
     const double both = norm * r->y->norm[j];
     if (a * b[j] * r->gap[j] > 1e-5 || fabs(A - B[j]) > 1e-8 * (A + B[j]) || !(both > 0)) continue;
     const double middle = 0.5 * r->gap[j];
@@ -333,6 +335,17 @@ static void bounded_gap(const row *r, fill *f) {
                          other = {B + j, b + j, y->norm + j, y->rho ? y->rho + j : NULL, y->table};
     if (middle > 0) f(&(row){&value, &slope, &next, &middle, r->x, &other, 1, r->p});
     r->next[j] = a * b[j] * r->gap[j] * slope / both;
+  }
+}
+
+void R(ep_dual_theta)(double *theta, const double *S, const double *slope, double w, double b,
+                      ptrdiff_t n) {
+  if (slope) {
+#pragma omp simd
+    for (ptrdiff_t k = 0; k < n; k++) theta[k] = w * (S[k] + theta[k] * slope[k]) + b;
+  } else {
+#pragma omp simd
+    for (ptrdiff_t k = 0; k < n; k++) theta[k] = w * S[k] + b;
   }
 }
 

@@ -197,8 +197,8 @@ const ep_claim ep_claims_tangent[] = {
      .control =
          "no linearisation of these networks at width 20 may do better than the limit by two "
          "standard errors at any target, and at degree 1 they must do worse by as much",
-     .mutation = "src/kernel/analytic.c: `theta[k] = weight * (S[k] + theta[k] * slope[k]) + "
-                 "bias;` becomes `theta[k] = weight * theta[k] * theta[k] * slope[k] + bias;`",
+     .mutation = "src/kernel/dual_double.c: `theta[k] = w * (S[k] + theta[k] * slope[k]) + b;` "
+                 "becomes `theta[k] = w * theta[k] * theta[k] * slope[k] + b;`",
      .question = true,
      .outcome = "answered"},
     {"tangent-slips",

@@ -1,5 +1,5 @@
 /* Analytic kernels: published values, the recursion written out, random features, positive definite with repeated and
- * almost repeated points, both precisions, many tiles, bad input, no memory. */
+ * almost repeated points, both precisions, products in single, many tiles, bad input, no memory. */
 #include "core/mem.h"
 #include "random_mat.h"
 
@@ -191,6 +191,40 @@ static void many_tiles(void **state) {
   X = points(EP_SINGLE, 70, 40000, 5);
   check_recursion(&a, EP_NTK, &X, NULL, EP_DOUBLE, 11);
   ep_mat_free(&X);
+}
+
+/* Points and kernel in single against the same points with the kernel in double, whose products are too: positive ones as images
+ * are, half of them close to the one before at distances of 1 to 1e-5; all close to each other; too long for products in single. */
+static void in_single(void **state) {
+  (void)state;
+  enum { N = 300, D = 784 };
+  static const char *const names[] = {"relu", "erf", "gelu"};
+  for (int way = 0; way < 9; way++) {
+    ep_mat X = matrix(EP_SINGLE, N, D), noise = matrix(EP_DOUBLE, N, D);
+    ep_random_fill_normal(&noise, 3, EP_STREAM_DATA, (uint32_t)way);
+    for (ptrdiff_t i = 0; i < N; i++)
+      for (ptrdiff_t k = 0; k < D; k++) {
+        const double e = ep_get(&noise, i, k), near = pow(10, -(double)(i / 2 % 6));
+        const double image = i % 2 ? ep_get(&X, i - 1, k) + near * e : fabs(e);
+        ep_set(&X, i, k, way % 3 == 0 ? image : way % 3 == 1 ? 1 + 0.02 * e : 1e17 * e);
+      }
+    ep_analytic a = model(names[way / 3], 3);
+    a.input_scale = way % 3 == 2 ? 1e-17 : 0.1;
+    for (int kind = 0; kind < 2; kind++) {
+      ep_mat K = matrix(EP_SINGLE, N, N), want = kernel(&a, kind ? EP_NTK : EP_NNGP, &X);
+      CHECK_OK(ep_analytic_kernel(NULL, &K, &a, kind ? EP_NTK : EP_NNGP, &X, NULL));
+      double worst = 0;
+      for (ptrdiff_t i = 0; i < N; i++)
+        for (ptrdiff_t j = 0; j < N; j++) {
+          const double scale = sqrt(*ep_d(&want, i, i) * *ep_d(&want, j, j));
+          worst = fmax(worst, fabs(ep_get(&K, i, j) - *ep_d(&want, i, j)) / scale);
+          assert_true(ep_get(&K, i, j) == ep_get(&K, j, i));
+        }
+      if (!(worst < 5e-7)) fail_msg("%s way %d kind %d: %.2g", names[way / 3], way, kind, worst);
+      ep_mat_free(&K), ep_mat_free(&want);
+    }
+    ep_mat_free(&X), ep_mat_free(&noise);
+  }
 }
 
 /* diagonal[i] = K(x_i, x_i) in closed form for relu, w = 2: |x|^2 (L + 1)  */
@@ -449,7 +483,7 @@ int main(void) {
       cmocka_unit_test(random_features), cmocka_unit_test(positive_definite),
       cmocka_unit_test(almost_equal),    cmocka_unit_test(huge_and_tiny),
       cmocka_unit_test(bad_input),       cmocka_unit_test(no_memory),
-      cmocka_unit_test(memory),
+      cmocka_unit_test(memory),          cmocka_unit_test(in_single),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

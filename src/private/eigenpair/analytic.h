@@ -20,7 +20,6 @@ const char *ep_dual_way(const ep_activation *phi);
 /* Points of the columns of many kernels, made ready once: what of them does not depend on the rows they meet. */
 typedef struct {
   ep_mat X;         /* (n, D), lent */
-  ep_mat U;         /* (n, D) rows of X over their sizes, double; owned */
   double *size;     /* (n), owned */
   double *diagonal; /* (n) of the kernel; owned */
 } ep_analytic_ready;
