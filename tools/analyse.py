@@ -27,10 +27,9 @@ def sources(build):
 
 
 def flags(words):
-    """The words between the compiler and the files."""
-    words = words[1:] if words[0].endswith("ccache") else words
-    end = next(i for i, w in enumerate(words) if w == "-o")
-    return words[1:end]
+    """The words between the compiler, which may stand behind ccache, and the files."""
+    begin = next((i + 1 for i, w in enumerate(words) if w.endswith("ccache")), 0)
+    return words[begin + 1:words.index("-o")]
 
 
 def gcc(name, words):
