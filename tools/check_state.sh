@@ -1,5 +1,5 @@
 #!/bin/sh
-# Library and lab keep nothing between two calls: no variable outlives one, but for those below: check_state.sh libep_all.a
+# Library and lab keep nothing between two calls: no variable outlives one, but for those below: check_state.sh libep_inside.a libep_all.a
 set -eu
 export LC_ALL=C
 # factor.c: larger factorisations wait for one another, since OpenBLAS has one thread count for all (docs/architecture.md)
@@ -7,13 +7,13 @@ export LC_ALL=C
 # mem.c: the account of work outside of any run; allocations that tests let fail
 known="factor.c:one_at_a_time machine.c:best machine.c:build machine.c:ep_level machine.c:known machine.c:processor
 machine.c:refused mem.c:ep_alloc_fail_after mem.c:no_run"
-found=$(objdump -t "$1" | awk '/file format/ {file = $1; sub(/\.o:$/, "", file)}
+found=$(objdump -t "$@" | awk '/file format/ {file = $1; sub(/\.o:$/, "", file)}
   $0 ~ /\.(bss|data)/ && $0 ~ / O / && $0 !~ /\.data\.rel\.ro/ {print file ":" $NF}' | sort -u)
 bad=0 count=0
 for s in $found; do
   count=$((count + 1))
   case " $(echo $known) " in *" $s "*) ;; *) echo "$s outlives a call: put it into a struct of the caller's, or say here why it may"; bad=1 ;; esac
 done
-[ $count -gt 0 ] || { echo "$1: nothing was found, which cannot be"; bad=1; }
+[ $count -gt 0 ] || { echo "$*: nothing was found, which cannot be"; bad=1; }
 [ $bad = 0 ] && echo "state: $count variables of the process, all known"
 exit $bad

@@ -52,7 +52,7 @@ static void rows(void *user) {
 }
 
 static ep_status product_rate(double *rate, ep_work *work, ep_precision prec) {
-  enum { ROWS = 1024, COLS = 1024 };
+  enum { ROWS = 512, COLS = 512 };
   trial t = {0};
   EP_TRY(ep_work_mat(work, &t.A, prec, ROWS, COLS));
   EP_TRY(ep_work_mat(work, &t.G, prec, COLS, COLS));
