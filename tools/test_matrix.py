@@ -5,6 +5,8 @@ on them.
 
     tools/test_matrix.py BUILD            all of it: hours
     tools/test_matrix.py BUILD --claims linear wide-fig3    these alone, without the tests
+    tools/test_matrix.py BUILD --claims tangent --thin --keep FOLDER    each of BLAS's kernels with each seed, on one and two threads in
+                                          turn; results stay in FOLDER, and what is there is not run again. JOBS=2: two settings at once
     tools/test_matrix.py BUILD --tests    the tests alone
     tools/test_matrix.py BUILD --short    each of our kernels once, with one of BLAS's, and a few claims: a minute or two; not those
                                           that this processor gets, which `make test` goes through
@@ -57,40 +59,70 @@ def run_tests(build, row, short):
     return [t.name for t, d in zip(tests, done) if d.returncode], len(tests)
 
 
-def outcomes(build, row, seed, claims):
-    """Outcome of every claim at the quick size."""
-    with tempfile.TemporaryDirectory() as out:
-        command = [build / "eigenpair", "reproduce", *claims, "--quick", "--seed", str(seed), "--json", "--out", out]
-        env = dict(environment(*row), PATH="/none")  # nothing is drawn
-        done = subprocess.run(command, env=env, capture_output=True, text=True)
-        return {c["id"]: c.get("outcome", "pass" if c["pass"] else "fail") for c in json.loads(done.stdout)}
+def outcomes(build, row, seed, claims, keep):
+    """Outcome of every claim at the quick size; from `keep` if it is there."""
+    name = "-".join([row[0] or "own", row[1] or "own", str(row[2]), str(seed), *claims]) + ".json"
+    if not keep or not (keep / name).exists():
+        with tempfile.TemporaryDirectory() as out:
+            command = [build / "eigenpair", "reproduce", *claims, "--quick", "--seed", str(seed), "--json", "--out", out]
+            env = dict(environment(*row), PATH="/none")  # nothing is drawn
+            text = subprocess.run(command, env=env, capture_output=True, text=True).stdout
+        if keep:
+            json.loads(text)
+            (keep / name).write_text(text)
+    else:
+        text = (keep / name).read_text()
+    return {c["id"]: c.get("outcome", "pass" if c["pass"] else "fail") for c in json.loads(text)}
+
+
+def compare(build, settings, claims, keep):
+    """Claims in (row, seed) settings, JOBS of them at once -> how many outcomes differ from the first of their claim."""
+    bad, seen = 0, {}
+    with concurrent.futures.ThreadPoolExecutor(int(os.environ.get("JOBS", 1))) as pool:
+        for (row, seed), got in zip(settings, pool.map(lambda s: outcomes(build, *s, claims, keep), settings)):
+            for claim, outcome in got.items():
+                first = seen.setdefault(claim, (outcome, said(row), seed))
+                if first[0] != outcome:
+                    bad += 1
+                    print(f"  {claim}: {outcome} with {said(row)}, seed {seed}; {first[0]} with {first[1]}, seed {first[2]}", flush=True)
+            print(f"{said(row)}: seed {seed}, {len(got)} claims looked at", flush=True)
+    return bad
+
+
+def said(row):
+    return f"BLAS for {row[0] or 'this processor'}, ours {row[1] or 'as chosen'}, {row[2]} threads"
+
+
+def settings_of(todo, args):
+    """(row, seed) of the claims that are to be run."""
+    if args.tests:
+        return []
+    if args.short:
+        return [(row, k) for k, row in enumerate(todo) if k in (0, len(todo) - 1)]
+    if args.thin:
+        kernels = [b for b in BLAS if possible(b)]
+        return [((b, "", 1 + (k + seed) % 2), seed) for seed in range(5) for k, b in enumerate(kernels)]
+    return [(row, seed) for row in todo for seed in range(5)]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("build", type=pathlib.Path)
     parser.add_argument("--short", action="store_true")
+    parser.add_argument("--thin", action="store_true")
     parser.add_argument("--tests", action="store_true", help="no claims")
     parser.add_argument("--claims", nargs="+", default=[], help="ids or papers: these alone, and no tests")
+    parser.add_argument("--keep", type=pathlib.Path, help="folder for the results of claims")
     args = parser.parse_args()
-    build, bad, seen, begin = args.build.resolve(), 0, {}, time.time()
-    for k, row in enumerate(todo := rows(args.short)):
-        name = f"BLAS for {row[0] or 'this processor'}, ours {row[1] or 'as chosen'}, {row[2]} threads"
-        if not args.claims:
-            failed, count = run_tests(build, row, args.short)
-            bad += len(failed)
-            print(f"{name}: {count} test programs {'failed: ' + ' '.join(failed) if failed else 'pass'}", flush=True)
-        seeds = [] if args.tests else range(5) if not args.short else [k] if k in (0, len(todo) - 1) else []
-        for seed in seeds:
-            got = outcomes(build, row, seed, args.claims or (CLAIMS if args.short else []))
-            for claim, outcome in got.items():
-                first = seen.setdefault(claim, (outcome, name, seed))
-                if first[0] != outcome:
-                    bad += 1
-                    print(f"  {claim}: {outcome} with {name}, seed {seed}; {first[0]} with {first[1]}, seed {first[2]}", flush=True)
-            print(f"{name}: seed {seed}, {len(got)} claims looked at", flush=True)
-    said = f"{bad} differences" if bad else "nothing depends on processor, threads or seed"
-    print(f"matrix: {said}; {time.time() - begin:.0f} s")
+    build, bad, begin, todo = args.build.resolve(), 0, time.time(), rows(args.short)
+    if args.keep:
+        args.keep.mkdir(parents=True, exist_ok=True)
+    for row in [] if args.claims else todo:
+        failed, count = run_tests(build, row, args.short)
+        bad += len(failed)
+        print(f"{said(row)}: {count} test programs {'failed: ' + ' '.join(failed) if failed else 'pass'}", flush=True)
+    bad += compare(build, settings_of(todo, args), args.claims or (CLAIMS if args.short else []), args.keep)
+    print(f"matrix: {f'{bad} differences' if bad else 'nothing depends on processor, threads or seed'}; {time.time() - begin:.0f} s")
     return 1 if bad else 0
 
 

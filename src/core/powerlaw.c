@@ -35,6 +35,44 @@ ep_power_law ep_power_law_fit(const double *x, const double *y, ptrdiff_t count)
   return law;
 }
 
+/* means of log x and log y over the points of run k; how many there are */
+static double centre(double *mx, double *my, const double *x, const double *y, ptrdiff_t count,
+                     int runs, int k) {
+  double n = 0;
+  *mx = *my = 0;
+  for (ptrdiff_t i = 0; i < count; i++)
+    if (usable(x[i], y[i * runs + k])) n++, *mx += log(x[i]), *my += log(y[i * runs + k]);
+  *mx /= fmax(n, 1), *my /= fmax(n, 1);
+  return n;
+}
+
+ep_power_law ep_power_law_fit_runs(const double *x, const double *y, ptrdiff_t count, int runs) {
+  double n = 0, levels = 0, sx = 0, sy = 0, sxx = 0, sxy = 0, rest = 0, mx, my;
+  ep_power_law law = {NAN, NAN, NAN, NAN, 0};
+  for (int pass = 0; pass < 2; pass++) { /* the exponent, the scatter about it */
+    for (int k = 0; k < runs; k++) {
+      const double m = centre(&mx, &my, x, y, count, runs, k);
+      if (pass == 0) n += m, levels += m > 0, sx += m * mx, sy += m * my;
+      for (ptrdiff_t i = 0; i < count; i++) {
+        if (!usable(x[i], y[i * runs + k])) continue;
+        const double dx = log(x[i]) - mx, dy = log(y[i * runs + k]) - my;
+        if (pass == 0) sxx += dx * dx, sxy += dx * dy;
+        else rest += pow(dy - law.exponent * dx, 2);
+      }
+    }
+    law.count = (ptrdiff_t)n;
+    if (n < 2 || !(sxx > 1e-12)) return law;
+    law.exponent = sxy / sxx;
+  }
+  law.log_c = (sy - law.exponent * sx) / n;
+  const double freedom = n - levels - 1;
+  if (freedom < 1) return law;
+  const double half = student((ptrdiff_t)freedom) * sqrt(rest / freedom / sxx);
+  law.low = law.exponent - half;
+  law.high = law.exponent + half;
+  return law;
+}
+
 double ep_power_law_meets(const ep_power_law *law, double y) {
   if (!(law->exponent != 0)) return NAN;
   const double x = exp((log(y) - law->log_c) / law->exponent);

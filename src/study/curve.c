@@ -104,6 +104,10 @@ ep_power_law claim_law(const claim_curve *c) {
   return ep_power_law_fit(x, y, n);
 }
 
+ep_power_law claim_law_of_runs(const claim_curve *c) {
+  return ep_power_law_fit_runs(c->x, c->all, c->count, c->runs);
+}
+
 ep_status claim_measure_law(ep_claim_result *r, const char *name, const ep_power_law *law) {
   return ep_claim_measure_within(r, name, law->exponent, law->low, law->high);
 }

@@ -32,6 +32,8 @@ ep_status claim_figure(json_t **figure, ep_claim_result *r, const char *name, ep
 double claim_exponent(const claim_curve *c);
 /* the law of all runs, with the interval that their scatter gives */
 ep_power_law claim_law(const claim_curve *c);
+/* the same where a run is one problem at every x: its own constant is not in the interval */
+ep_power_law claim_law_of_runs(const claim_curve *c);
 /* Its exponent, within its interval. */
 ep_status claim_measure_law(ep_claim_result *r, const char *name, const ep_power_law *law);
 bool claim_whole(const claim_curve *c); /* every value is finite */

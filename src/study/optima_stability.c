@@ -77,7 +77,7 @@ static ep_status gaussian_figure(ep_claim_result *r) {
                       "the ratio of the variances; the formulas are dashed. Theorem 1 begins where "
                       "the lines cross.",
                       (ep_axis){"ratio of the variances", .log = false},
-                      (ep_axis){"", .log = false}));
+                      (ep_axis){"gap, roughness", .log = false}));
   EP_TRY(ep_figure_add(figure, &(ep_series){.name = "gap", .count = R, .x = x, .y = gap}));
   EP_TRY(ep_figure_add(
       figure,

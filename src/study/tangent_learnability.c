@@ -179,7 +179,9 @@ ep_status tangent_nofreelunch(ep_claim_result *r, ep_claim_size size, const ep_r
   EP_TRY(ep_claim_note(
       r,
       "Training sets of 20 out of 64 points, no ridge. Eigenvalues of eq. 41: 20 points of the "
-      "sphere in R^10, one hidden layer of erf or tanh, biases of variance 0.5."));
+      "sphere in R^10, one hidden layer of erf or tanh, biases of variance 0.5. An eigenvalue is "
+      "known to n eps = 4e-15 of the largest: singular is below 1e-12, invertible above 1e-6, and "
+      "nothing may lie between."));
   if (singular == 0 || !r->pass) return EP_OK;
   return ep_claim_found(
       r,

@@ -234,24 +234,47 @@ typedef struct {
   ep_variance_config variances;
 } limit_law;
 
-/* Y ~ N(0, K): what a network of the kind might say */
-static ep_status draw_targets(ep_work *work, const ep_mat *Y, const ep_mat *K, uint64_t seed) {
-  double lambda[TRAIN];
-  ep_mat U;
-  ep_random random = ep_random_new(seed, EP_STREAM_DATA, 13);
-  EP_TRY(ep_work_mat(work, &U, EP_DOUBLE, TRAIN, TRAIN));
-  ep_mat_copy(&U, K);
-  EP_TRY(ep_mat_eig_sym(&U, lambda));
-  for (int i = 0; i < TRAIN; i++) {
-    const double g = sqrt(fmax(lambda[i], 0)) * ep_random_normal(&random);
-    for (int j = 0; j < TRAIN; j++) *ep_d(Y, j, 0) += g * *ep_d(&U, i, j);
+/* B (NEW x TRAIN) = Theta(x, X) Theta^{-1} - K(x, X) K^{-1}: the limits of the two ways differ by B Y in the mean, the wide
+ * networks by B (Y - f_0(X)) */
+static ep_status difference_of_limits(ep_work *work, ep_mat *B, const ep_mat *Theta,
+                                      const ep_mat *Tx, const ep_mat *K, const ep_mat *Kx) {
+  ep_mat inverse;
+  EP_TRY(ep_work_mat(work, B, EP_DOUBLE, NEW, TRAIN));
+  EP_TRY(ep_work_mat(work, &inverse, EP_DOUBLE, TRAIN, TRAIN));
+  for (int k = 0; k < 2; k++) {
+    ep_mat_fill(&inverse, 0);
+    for (int i = 0; i < TRAIN; i++) *ep_d(&inverse, i, i) = 1;
+    EP_TRY(ep_regression_ridge(&inverse, k ? K : Theta, &inverse, 0));
+    ep_mat_mul(B, k ? -1 : 1, k ? Kx : Tx, EP_N, &inverse, EP_N, k);
   }
+  return EP_OK;
+}
+
+/* Y with Y'K^{-1}Y = TRAIN, as outputs of networks of the kind have it in the mean, along which |B Y| is largest: drawn at
+ * random the two limits may happen to agree. Y = sqrt(TRAIN) R v, R = K^{1/2}, v the first eigenvector of (BR)'BR. */
+static ep_status choose_targets(ep_work *work, const ep_mat *Y, const ep_mat *B, const ep_mat *K) {
+  double lambda[TRAIN];
+  ep_mat U, S, R, BR, V;
+  ep_mat *square[] = {&U, &S, &R, &V};
+  for (int i = 0; i < 4; i++) EP_TRY(ep_work_mat(work, square[i], EP_DOUBLE, TRAIN, TRAIN));
+  EP_TRY(ep_work_mat(work, &BR, EP_DOUBLE, NEW, TRAIN));
+  ep_mat_copy(&U, K);
+  EP_TRY(ep_mat_eig_sym(&U, lambda)); /* eigenvectors as rows */
+  for (int i = 0; i < TRAIN * TRAIN; i++)
+    *ep_d(&S, i / TRAIN, i % TRAIN) =
+        sqrt(fmax(lambda[i / TRAIN], 0)) * *ep_d(&U, i / TRAIN, i % TRAIN);
+  ep_mat_mul(&R, 1, &U, EP_T, &S, EP_N, 0);
+  ep_mat_mul(&BR, 1, B, EP_N, &R, EP_N, 0);
+  ep_mat_mul(&V, 1, &BR, EP_T, &BR, EP_N, 0);
+  EP_TRY(ep_mat_eig_sym(&V, lambda));
+  const ep_mat first = ep_mat_rows(&V, TRAIN - 1, 1);
+  ep_mat_mul(Y, sqrt(TRAIN), &R, EP_N, &first, EP_T, 0);
   return EP_OK;
 }
 
 static ep_status limit_of(ep_work *work, limit_law *l, const ensemble_kind *kind, long seed) {
   ep_domain_kernel k;
-  ep_mat Theta, Tx, K, Kx;
+  ep_mat Theta, Tx, K, Kx, B;
   ep_squared *s;
   EP_TRY(tangent_points(work, &l->X, TRAIN, INPUTS, seed, 11));
   EP_TRY(tangent_points(work, &l->T, NEW, INPUTS, seed, 12));
@@ -268,7 +291,8 @@ static ep_status limit_of(ep_work *work, limit_law *l, const ensemble_kind *kind
   for (int i = 0; i < 4; i++)
     EP_TRY(ep_analytic_kernel(NULL, all[i], &k.network, i < 2 ? EP_NTK : EP_NNGP,
                               i % 2 ? &l->T : &l->X, i % 2 ? &l->X : NULL));
-  EP_TRY(draw_targets(work, &l->Y, &K, (uint64_t)seed));
+  EP_TRY(difference_of_limits(work, &B, &Theta, &Tx, &K, &Kx));
+  EP_TRY(choose_targets(work, &l->Y, &B, &K));
   EP_TRY(ep_analytic_diagonal(NULL, l->prior, &k.network, EP_NNGP, &l->T));
   EP_TRY(
       ep_gp_posterior(&l->mean[LAST_LAYER], l->variance[LAST_LAYER], &K, &Kx, l->prior, &l->Y, 0));
@@ -331,14 +355,24 @@ static ep_status one_network(double f[ROWS][NEW], const limit_law *l, const ep_n
   return st;
 }
 
-/* mean and variance over networks at the new points, each way */
+/* Mean and variance over networks at the new points, each way; and the difference of the two ways along that of their
+ * limits, in units of it: its mean is 1 if networks have these limits, 0 if both ways have the same, with its standard error. */
 typedef struct {
-  double mean[ROWS][NEW], variance[ROWS][NEW];
+  double mean[ROWS][NEW], variance[ROWS][NEW], along, error;
 } ensemble_law;
+
+static double along_limits(const double *difference, const limit_law *l) {
+  double sum = 0, square = 0;
+  for (int j = 0; j < NEW; j++) {
+    const double d = *ep_d(&l->mean[ALL_LAYERS], j, 0) - *ep_d(&l->mean[LAST_LAYER], j, 0);
+    sum += d * difference[j], square += d * d;
+  }
+  return sum / square;
+}
 
 static ep_status ensemble(ensemble_law *e, const limit_law *l, const ep_net_config *c, int count,
                           long seed) {
-  double squares[ROWS][NEW] = {{0}}, f[ROWS][NEW];
+  double squares[ROWS][NEW] = {{0}}, f[ROWS][NEW], square = 0;
   *e = (ensemble_law){0};
   for (int i = 0; i < count; i++) {
     EP_TRY(ep_run_step("networks", i, count));
@@ -346,7 +380,10 @@ static ep_status ensemble(ensemble_law *e, const limit_law *l, const ep_net_conf
     for (int w = 0; w < ROWS; w++)
       for (int j = 0; j < NEW; j++)
         e->mean[w][j] += f[w][j] / count, squares[w][j] += f[w][j] * f[w][j];
+    const double along = along_limits(f[DIFFERENCE], l);
+    e->along += along / count, square += along * along;
   }
+  e->error = sqrt((square - count * e->along * e->along) / (count - 1) / count);
   for (int w = 0; w < ROWS; w++)
     for (int j = 0; j < NEW; j++)
       e->variance[w][j] = (squares[w][j] - count * pow(e->mean[w][j], 2)) / (count - 1);
@@ -371,20 +408,6 @@ static agreement agree(const ensemble_law *e, int way, const limit_law *l, int l
   return a;
 }
 static bool agrees(agreement a) { return a.off < 4 && fabs(log(a.ratio)) < log(1.5); }
-
-/* The two limits are close: the variance of one is 1.1 times that of the other, and networks that are trained either way
- * would agree with both. Network by network the difference of the two ways tells them apart: the squared distance of its
- * mean from that of the limits, and from none, in standard errors. The points move together, so that its mean over them
- * scatters as much as the square of one normal number: nine is three standard errors. */
-static void paired(double off[2], const ensemble_law *e, const limit_law *l, int count) {
-  off[0] = off[1] = 0;
-  for (int j = 0; j < NEW; j++) {
-    const double limits = *ep_d(&l->mean[ALL_LAYERS], j, 0) - *ep_d(&l->mean[LAST_LAYER], j, 0);
-    const double error2 = e->variance[DIFFERENCE][j] / count, mean = e->mean[DIFFERENCE][j];
-    off[0] += pow(mean - limits, 2) / error2 / NEW;
-    off[1] += mean * mean / error2 / NEW;
-  }
-}
 
 static ep_status draw_ensemble(json_t *figure, const char *panel, const ensemble_law *e,
                                const limit_law *l, int way, int count) {
@@ -431,7 +454,7 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
   json_t *figure;
   double limit = NAN, seen = NAN; /* variance of trained networks over the posterior's */
   double rough[ENSEMBLES];        /* the same of the last layer, with targets N(0, I) */
-  double apart[ENSEMBLES][2], none = 0;
+  double apart[ENSEMBLES][2];
   r->pass = true;
   EP_TRY(claim_figure(&figure, r, "ensemble", EP_FIGURE_LINE, "Trained networks and their limits",
                       "The mean of an ensemble of trained networks at new points, with two "
@@ -450,7 +473,7 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
     if (!st) st = ensemble(&e, &l, &c, count, run->seed);
     if (!st) st = judge_ensemble(r, figure, kind->name, &e, &l, count);
     if (!st) rough[i] = total(e.variance[ROUGH]) / total(l.variance[LAST_LAYER]);
-    if (!st) paired(apart[i], &e, &l, count);
+    if (!st) apart[i][0] = e.along, apart[i][1] = e.error;
     if (!st && i == 0) {
       limit = total(l.variance[ALL_LAYERS]) / total(l.variance[LAST_LAYER]);
       seen = total(e.variance[ALL_LAYERS]) / total(l.variance[LAST_LAYER]);
@@ -460,14 +483,11 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
   }
   for (int i = 0; i < ENSEMBLES; i++) {
     char name[128];
-    snprintf(name, sizeof name,
-             "all less last layer, squared distance from the limits' and from none, %s",
+    snprintf(name, sizeof name, "all less last layer over that of the limits, %s",
              ensembles[i].name);
     EP_TRY(ep_claim_measure_all(r, name, apart[i], 2));
-    r->pass = r->pass && apart[i][0] < 9;
-    none = fmax(none, apart[i][1]);
+    r->pass = r->pass && fabs(apart[i][0] - 1) < 3 * apart[i][1] && apart[i][0] > 3 * apart[i][1];
   }
-  r->pass = r->pass && none > 9;
   EP_TRY(ep_claim_measure(r, "networks", count));
   EP_TRY(ep_claim_measure(r, "variance over that of the NNGP posterior", seen));
   EP_TRY(
@@ -475,18 +495,22 @@ ep_status tangent_ensemble(ep_claim_result *r, ep_claim_size size, const ep_run_
   if (r->pass && fmax(rough[0], rough[1]) > 1.5)
     EP_TRY(ep_claim_found(
         r,
-        "The agreement is for targets that the NNGP would give. With targets N(0, I), whose norm "
+        "The agreement is for targets of the norm that the NNGP would give. With targets N(0, I), "
+        "whose norm "
         "sqrt(y'K^-1 y) is large, the last layer's variance at these widths is %.1f (erf) and %.1f "
         "(tanh, two layers) times the posterior's, and the criterion is not met: what the kernel "
         "of a finite layer is off by is multiplied by that norm.",
         rough[0], rough[1]));
   EP_TRY(ep_claim_note(
       r,
-      "8 points and 8 new ones on the sphere of R^5, targets drawn from the NNGP itself; erf with "
-      "one hidden layer, "
+      "8 points and 8 new ones on the sphere of R^5; targets of the norm y'K^-1 y = 8 that outputs "
+      "of the NNGP have in the mean, those at which the two limits differ most; erf with one "
+      "hidden layer, "
       "tanh with two and biases of variance 0.3 (hidden) and 0.1 (last). All layers trained by "
       "descent to the end; the last layer alone in closed form, from each network's own last "
-      "hidden layer."));
+      "hidden layer. Three standard errors: of ten such comparisons (two settings, five seeds) one "
+      "is off by more "
+      "by chance in 5 % of the cases (Student's t, 39 degrees); by two standard errors in 40 %."));
   if (!r->pass) return EP_OK;
   return ep_claim_found(
       r,

@@ -13,8 +13,8 @@ const ep_statement ep_statements_tangent[] = {
      "|f - f_lin| falls faster than M^-1/2 at these widths for smooth activations; relu is nearer "
      "to it."},
     {"Theorem 2.1, eq. 3 (parameters)", "tangent-lee", NULL,
-     "The exponent is -1/2 but for three layers with two outputs, which are not there yet at "
-     "widths 32 to 256."},
+     "The exponent is -1/2 for one hidden layer; deep networks are not there yet at widths 32 to "
+     "256, at about -0.4 to -0.5."},
     {"Theorem 2.1, eq. 4 (kernel)", "tangent-lee", NULL,
      "The kernel's change falls nearly as 1/M."},
     {"eta_critical", "tangent-rate", NULL,
@@ -107,7 +107,8 @@ const ep_statement ep_statements_tangent[] = {
      "Variance of biases and weights as options, of networks too; networks against it in the "
      "tests."},
     {"A.1, Gaussian process", "tangent-ensemble", NULL,
-     "For targets that the NNGP would give ensembles have the mean and variance of the limit: of "
+     "For targets of the norm that the NNGP would give ensembles have the mean and variance of the "
+     "limit: of "
      "its posterior where the last layer is trained, of Lee's where all are. With targets N(0, I) "
      "two layers of width 128 have four times the posterior's variance."},
     /* appendix B */

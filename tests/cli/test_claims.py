@@ -1,5 +1,6 @@
 """Every figure and claim of the papers at the quick size: one run of `eigenpair reproduce --quick`, looked at from all
 sides."""
+import collections
 import json
 import shutil
 import subprocess
@@ -87,6 +88,29 @@ def test_header_says_the_precision_used(run):
     wide = "single (double in wide-lemma9, wide-prop10, wide-prop18, wide-open-start)"
     for paper, precision in (("wide", wide), ("tangent", "double"), ("optima", "double")):
         assert f"precision {precision}" in (run[0] / paper / "report.md").read_text().split("## All claims")[0]
+
+
+def test_figures_show_something(run):
+    """Both axes are named, and points do not lie on top of each other: at most a quarter of those of a figure at one place,
+    but for figures of a few points."""
+    for paper in ("wide", "linear", "tangent", "optima"):
+        for claim in json.loads((run[0] / paper / "result.json").read_text())["claims"]:
+            for figure in claim["figures"]:
+                name = f"{claim['id']} {figure['name']}"
+                assert figure["x"]["title"] and figure["y"]["title"], name
+                points = collections.Counter((x, y, s.get("panel")) for s in figure["series"] for x, y in zip(s["x"], s["y"])
+                                             if y is not None)
+                assert max(points.values(), default=0) <= max(2, sum(points.values()) / 4), name
+
+
+def test_divergence_is_marked(run):
+    """Rates at which descent diverges lie on a line that says so, not at the last number that could be drawn."""
+    claims = json.loads((run[0] / "tangent" / "result.json").read_text())["claims"]
+    figure, = next(c for c in claims if c["id"] == "tangent-rate")["figures"]
+    height, = (r["value"] for r in figure["rules"] if r["text"] == "diverged")
+    linear = next(s for s in figure["series"] if s["name"] == "linear model")
+    assert [y == height for y in linear["y"]] == [x > 1 for x in linear["x"]]
+    assert max(y for s in figure["series"] for y in s["y"]) == height
 
 
 def measured(run, id):

@@ -77,6 +77,15 @@ static void same_seed_same_numbers(void **state) {
   }
 }
 
+/* claims count on from their seed, by thousands at most: no two seeds share a run */
+static void seeds_share_no_run(void **state) {
+  (void)state;
+  assert_int_equal(ep_claim_seed(0), 0);
+  for (long a = 0; a < 50; a++)
+    for (long b = 0; b < a; b++) assert_true(labs(ep_claim_seed(a) - ep_claim_seed(b)) > 100000);
+  for (long k = 0; k < 4; k++) assert_true(ep_claim_seed((1L << 53) - k) >= 0);
+}
+
 /* Allocations that fail, here and there along the way, as long as there are any: an error and no leak. */
 static void without_memory(const ep_claim *claim, long most) {
   const ep_run_config run = ep_run_default();
@@ -107,6 +116,7 @@ int main(void) {
       cmocka_unit_test(table),
       cmocka_unit_test(stops),
       cmocka_unit_test(same_seed_same_numbers),
+      cmocka_unit_test(seeds_share_no_run),
       cmocka_unit_test(memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

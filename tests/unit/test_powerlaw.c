@@ -29,6 +29,32 @@ static void interval(void **state) {
   CHECK_NEAR(law.high, 0.8 + 3.182 * sqrt(0.12), 1e-12);
 }
 
+/* The first example three times with other constants: the same exponent, the residuals of all, t(15 - 3 - 1) = 2.201; one run
+ * is the fit above. What cannot be used is left out. */
+static void of_runs(void **state) {
+  (void)state;
+  enum { X = 5, RUNS = 3 };
+  const double log_y[] = {1, 3, 2, 5, 4};
+  double x[X + 1], y[(X + 1) * RUNS], one[X];
+  for (int i = 0; i < X; i++) {
+    x[i] = exp(i), one[i] = exp(log_y[i]);
+    for (int k = 0; k < RUNS; k++) y[i * RUNS + k] = exp(log_y[i] + 7 * k);
+  }
+  x[X] = 1;
+  for (int k = 0; k < RUNS; k++) y[X * RUNS + k] = k ? 0 : INFINITY;
+  const ep_power_law law = ep_power_law_fit_runs(x, y, X + 1, RUNS),
+                     single = ep_power_law_fit_runs(x, one, X, 1),
+                     same = ep_power_law_fit(x, one, X);
+  assert_int_equal(law.count, X * RUNS);
+  CHECK_NEAR(law.exponent, 0.8, 1e-13);
+  CHECK_NEAR(law.log_c, 1.4 + 7, 1e-12);
+  CHECK_NEAR(law.high, 0.8 + 2.201 * sqrt(3 * 3.6 / 11 / 30), 5e-4);
+  CHECK_NEAR(law.low + law.high, 1.6, 1e-12);
+  CHECK_NEAR(single.high, same.high, 1e-13);
+  CHECK_NEAR(single.log_c, same.log_c, 1e-13);
+  assert_true(isnan(ep_power_law_fit_runs(x, y, 1, RUNS).exponent));
+}
+
 /* 2, 4, 9: mean 5, variance 13, t(2) = 4.303; one number has no interval */
 static void mean(void **state) {
   (void)state;
@@ -44,6 +70,6 @@ static void mean(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(exact), cmocka_unit_test(interval),
-                                     cmocka_unit_test(mean)};
+                                     cmocka_unit_test(of_runs), cmocka_unit_test(mean)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,6 +10,9 @@ typedef struct {
 } ep_power_law;
 /* exponent is NAN for fewer than two different x. */
 ep_power_law ep_power_law_fit(const double *x, const double *y, ptrdiff_t count);
+/* One exponent for several runs that were made at the same x, y (count x runs): each has a c of its own, so that what sets one
+ * run apart from another at every x is not in the interval. log_c is their mean. */
+ep_power_law ep_power_law_fit_runs(const double *x, const double *y, ptrdiff_t count, int runs);
 /* x at which the law meets y; NAN if it never does (exponent 0 or NAN). */
 double ep_power_law_meets(const ep_power_law *law, double y);
 /* Mean of n numbers with its 95 % interval (Student's t), whose ends are NAN for fewer than two. */
