@@ -1,5 +1,6 @@
 """Arrays in and out; what is no array, or a bad one; the process around them."""
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -149,8 +150,14 @@ def test_divergence_is_a_warning(X):
 
 # ---- the process
 
+def hear_interrupts():
+    """Also where the tests run behind a script, whose shell has them ignored."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def run_python(code, **more):
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, **more)
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, preexec_fn=hear_interrupts,
+                          **more)
 
 
 def test_import_brings_little():
@@ -373,6 +380,18 @@ print(grown)
 """
     grown = float(run_python(code).stdout)
     assert grown < 25e6, "a model has 1000 x 50 doubles and features of 500 x 1000: a leak of one would be 40 MB"
+
+
+def test_views_take_no_memory():
+    """Of a method that goes through them once: they are made in blocks, as the program does it."""
+    code = """
+import resource, sys, numpy as np, eigenpair as ep
+X = np.random.default_rng(0).normal(size=(3000, 1000)).astype(np.float32)
+ep.Contrastive(method="whitened", width=50, n_components=3, views=int(sys.argv[1]), augment="noise:0.1", threads=1).fit(X)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    few, many = (int(subprocess.check_output([sys.executable, "-c", code, views])) for views in ("2", "12"))
+    assert many - few < 40e3, "kilobytes; laid out, each of ten views would be 12 MB"
 
 
 def test_memory_that_is_not_there():
