@@ -78,8 +78,8 @@ BAD = {
     "complex": (lambda X: X + 1j, ValueError, "Complex data not supported"),
     "text": (lambda X: np.full((5, 3), "a"), ValueError, "could not convert"),
     "objects": (lambda X: np.full((5, 3), object()), TypeError, "float"),
-    "ragged": (lambda X: [[1, 2], [3]], ValueError, ""),
-    "none": (lambda X: None, (ValueError, TypeError), ""),
+    "ragged": (lambda X: [[1, 2], [3]], ValueError, "."),
+    "none": (lambda X: None, (ValueError, TypeError), "."),
 }
 
 
@@ -386,12 +386,12 @@ def test_views_take_no_memory():
     """Of a method that goes through them once: they are made in blocks, as the program does it."""
     code = """
 import resource, sys, numpy as np, eigenpair as ep
-X = np.random.default_rng(0).normal(size=(3000, 1000)).astype(np.float32)
+X = np.random.default_rng(0).normal(size=(2000, 500)).astype(np.float32)
 ep.Contrastive(method="whitened", width=50, n_components=3, views=int(sys.argv[1]), augment="noise:0.1", threads=1).fit(X)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
     few, many = (int(subprocess.check_output([sys.executable, "-c", code, views])) for views in ("2", "12"))
-    assert many - few < 40e3, "kilobytes; laid out, each of ten views would be 12 MB"
+    assert many - few < 20e3, "kilobytes; laid out, each of ten views would be 4 MB"
 
 
 def test_memory_that_is_not_there():
