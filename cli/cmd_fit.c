@@ -238,7 +238,7 @@ static ep_status fit_data(ep_model **model, ep_fit_info *info, ep_points *points
   const bool sums =
       ep_comm_size() > 1 && method->map && strncmp(setup->pair.pairs, "labels:", 7) != 0;
   const char *pairs = pairs_for(&objective, setup->fit.method);
-  EP_TRY(ep_method_sums_views(setup->fit.method)
+  EP_TRY(method->map && method->views
              ? ep_points_load_views(points, &setup->data, &setup->pair, pairs, &setup->run,
                                     (ep_shard){0, 0})
              : ep_points_load_shard(NULL, points, &setup->data, &setup->pair, pairs, &setup->run,

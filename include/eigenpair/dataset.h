@@ -156,8 +156,7 @@ ep_status ep_points_load(ep_run *run, ep_points *out, const ep_data_config *data
                          const ep_run_config *settings);
 /* The same from arrays that the caller lends; they stay in place as long as the points do. Whatever the type, the points
  * are those of a file with this array: unsigned bytes are pixels, (n, h, w) and (n, c, h, w) images.
- *   draw   X in the place of --data; default_pairs "views": positives, for a method that goes through them once, in blocks
- *          (ep_method_sums_views): points are made when they are asked for, however few they are, and take no memory
+ *   draw   X in the place of --data
  *   pair   ready pairs, row by row: anchors, so many arrays of positives, negatives the rest
  *   group  rows with the same number are views of one thing (ep_pairs_group) */
 ep_status ep_points_draw(ep_run *run, ep_points *out, const ep_array *X, const ep_data_config *data,

@@ -13,7 +13,6 @@ EP_BEGIN
 
 const char *ep_method_name(int i);            /* NULL past the last */
 bool ep_method_takes_views(const char *name); /* its pairs are positives unless --pairs is given */
-bool ep_method_sums_views(const char *name);  /* .. and it goes through them once, in blocks */
 
 typedef enum { EP_ROWS_FREE, EP_ROWS_UNIT } ep_rows_kind;
 typedef enum { EP_KERNEL_EMPIRICAL, EP_KERNEL_ANALYTIC } ep_kernel_kind;

@@ -320,8 +320,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         def body(run: Any) -> dict[str, Any]:
             (setup, why), rows = self._setup(dtype, pairs), ffi.new("ep_points *")
             lent = ffi.new("ep_fit_lent *", {"start": start.net if start is not None else ffi.NULL})
-            once = pairs is DRAWN and lib.ep_method_sums_views(setup.fit.method)  # views are made in blocks, not laid out
-            check(make_points(setup, b"views" if once else self._default_pairs(setup), rows))
+            check(make_points(setup, self._default_pairs(setup), rows))
             try:
                 if why:
                     lib.ep_fit_choose_features(setup, rows, self._given())

@@ -371,9 +371,7 @@ static ep_status points_draw(ep_points *out, const ep_array *X, const ep_data_co
                              const ep_pair_config *pairs, const char *default_pairs,
                              const ep_run_config *run) {
   *out = (ep_points){0};
-  const bool views = strcmp(default_pairs, "views") == 0;
-  const ep_status st = draw(out, X, data, pairs, views ? "positives" : default_pairs, run,
-                            (extent){.unlisted = views}, NULL);
+  const ep_status st = draw(out, X, data, pairs, default_pairs, run, (extent){0}, NULL);
   if (st) ep_points_free(out);
   return st;
 }

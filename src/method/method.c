@@ -47,11 +47,6 @@ bool ep_method_takes_views(const char *name) {
   return m && m->views;
 }
 
-bool ep_method_sums_views(const char *name) {
-  const ep_method_row *m = ep_method_find(name);
-  return m && m->views && m->map;
-}
-
 const char *ep_method_help(int i) { return i < METHODS ? methods[i].help : NULL; }
 
 static const struct {

@@ -382,18 +382,6 @@ print(grown)
     assert grown < 25e6, "a model has 1000 x 50 doubles and features of 500 x 1000: a leak of one would be 40 MB"
 
 
-def test_views_take_no_memory():
-    """Of a method that goes through them once: they are made in blocks, as the program does it."""
-    code = """
-import resource, sys, numpy as np, eigenpair as ep
-X = np.random.default_rng(0).normal(size=(2000, 500)).astype(np.float32)
-ep.Contrastive(method="whitened", width=50, n_components=3, views=int(sys.argv[1]), augment="noise:0.1", threads=1).fit(X)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-    few, many = (int(subprocess.check_output([sys.executable, "-c", code, views])) for views in ("2", "12"))
-    assert many - few < 20e3, "kilobytes; laid out, each of ten views would be 4 MB"
-
-
 def test_memory_that_is_not_there():
     """An allocation that the system refuses is a MemoryError, and the interpreter lives on."""
     done = run_python("""

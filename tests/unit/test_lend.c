@@ -150,29 +150,6 @@ static void groups_of_views(void **state) {
   ep_mat_free(&X);
 }
 
-/* views that are made when they are asked for are those that are laid out */
-static void views_in_blocks(void **state) {
-  (void)state;
-  ep_points laid, made;
-  defaults(EP_SINGLE);
-  strcpy(s.pair.augment, "noise:0.1"), s.pair.views = 3;
-  ep_mat X = random_mat(EP_DOUBLE, 10, 4, 5);
-  const ep_array a = array_of(&X);
-  CHECK_OK(ep_points_draw(NULL, &laid, &a, &s.data, &s.pair, "positives", &s.run));
-  CHECK_OK(ep_points_draw(NULL, &made, &a, &s.data, &s.pair, "views", &s.run));
-  assert_true(ep_points_in_memory(&laid) && !ep_points_in_memory(&made));
-  assert_int_equal(made.X.rows, 30);
-  assert_int_equal(laid.X.rows, 30);
-  ep_mat rows;
-  CHECK_OK(ep_mat_new(&rows, EP_SINGLE, 30, 4));
-  CHECK_OK(ep_points_rows(&rows, &made, NULL, 0));
-  assert_memory_equal(rows.data, laid.X.data, 30 * 4 * sizeof(float));
-  ep_mat_free(&rows);
-  ep_points_free(&made);
-  ep_points_free(&laid);
-  ep_mat_free(&X);
-}
-
 static void bad_groups(void **state) {
   (void)state;
   ep_pairs p;
@@ -228,7 +205,6 @@ int main(void) {
       cmocka_unit_test(pairs_are_those_of_files),
       cmocka_unit_test(groups),
       cmocka_unit_test(groups_of_views),
-      cmocka_unit_test(views_in_blocks),
       cmocka_unit_test(bad_groups),
       cmocka_unit_test(out_of_memory),
   };
