@@ -206,6 +206,16 @@ def _wait(body: Callable[[], None], stop: Any) -> bool:
     return asked
 
 
+# ---- files
+
+def file_name(path: Any) -> bytes:
+    """As the library takes it: its texts end at the first zero."""
+    name = os.fsencode(path)
+    if b"\0" in name:
+        raise ValueError(f"the name of a file has a character 0 in it: {path!r}")
+    return name
+
+
 # ---- arrays
 
 DTYPES = {"float32": "EP_F32", "float64": "EP_F64", "uint8": "EP_U8", "int32": "EP_I32", "int64": "EP_I64"}
@@ -218,6 +228,8 @@ def as_numpy(X: Any, name: str = "X") -> np.ndarray:
             raise TypeError(f"{name} is a sparse matrix, but dense data is required. Use X.toarray() to convert it")
     if not isinstance(X, np.ndarray) and hasattr(X, "__dlpack__") and not hasattr(X, "__array__"):
         X = np.from_dlpack(X)
+    if isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        raise ValueError(f"{name} has masked entries: fill them in first, with X.filled(..)")
     return np.asarray(X)
 
 

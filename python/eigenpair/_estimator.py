@@ -1,6 +1,7 @@
 """The estimator: every method of the library in the habits of scikit-learn."""
 from __future__ import annotations
 
+import errno
 import inspect
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -183,6 +184,8 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         >>> a.merge(b).sums_.anchors
         60
         """
+        if not isinstance(other, Contrastive):
+            raise TypeError(f"merge takes another Contrastive, not {type(other).__name__}")
         for one in (self, other):
             if not hasattr(one, "sums_"):
                 raise NotFittedError("merge adds up what partial_fit has summed: call that first")
@@ -308,6 +311,7 @@ class Contrastive(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _fit(self, dtype: np.dtype, make_points: Any, pairs: Pairs) -> "Contrastive":
         self.__dict__.pop("sums_", None)
+        _check_place(self._value("checkpoint"))
         self._seed = self._draw_seed()
         start = None
         if not isinstance(self._value("init"), (str, os.PathLike)):
@@ -482,10 +486,23 @@ def _check_names(estimator: Any, given: Any, reset: bool) -> None:
 
 
 def _same(value: Any, default: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return False
     try:
         return bool(value == default)
     except (TypeError, ValueError):  # arrays and the like
         return False
+
+
+def _check_place(path: Any) -> None:
+    """Of a checkpoint, before hours of work: it is first written when they are interrupted."""
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        return
+    folder = os.path.dirname(os.fspath(path)) or os.curdir
+    wrong = errno.ENOENT if not os.path.isdir(folder) else errno.EISDIR if os.path.isdir(path) else \
+        errno.EACCES if not os.access(folder, os.W_OK) else 0
+    if wrong:
+        raise OSError(wrong, os.strerror(wrong), os.fspath(path))
 
 
 def _part_of(setup: Any, member: str) -> Any:

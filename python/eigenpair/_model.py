@@ -8,7 +8,7 @@ import tempfile
 from typing import Any, Optional
 
 import numpy as np
-from eigenpair._core import check, ffi, finite, json_of, lib, matrix, points, text_of, work
+from eigenpair._core import check, ffi, file_name, finite, json_of, lib, matrix, points, text_of, work
 from eigenpair._options import RUN, fill
 
 
@@ -122,7 +122,7 @@ class Model:
 
     def save(self, path: Any) -> None:
         """Writes model.npz, as `eigenpair fit` does: whole or not at all."""
-        name = os.fsencode(path)
+        name = file_name(path)
         work(lambda run: check(lib.ep_model_save(name, self._pointer)))
 
     def arrays(self) -> dict[str, np.ndarray]:
@@ -176,7 +176,7 @@ def _read(path: Any, dtype: Any) -> Any:
     """-> ep_model *, in this precision."""
     precision = lib.EP_SINGLE if _real(dtype) == np.float32 else lib.EP_DOUBLE
     out = ffi.new("ep_model **")
-    name = os.fsencode(path)
+    name = file_name(path)
     work(lambda run: check(lib.ep_model_load(out, name, precision)))
     return out[0]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import numbers
+import operator
 from typing import Any, Iterable, NamedTuple, Optional
 
 import numpy as np
@@ -59,10 +60,25 @@ def read_table(table: Any, group: str = "") -> list[Option]:
     return rows
 
 
+def shape_text(shape: Any) -> str:
+    """(3, 32, 32) as the command line has it."""
+    try:
+        return "x".join(str(operator.index(v)) for v in shape)
+    except TypeError:
+        raise TypeError(f"image_shape is whole numbers, such as (28, 28), not {shape!r}") from None
+
+
+def c_text(text: str, name: str) -> bytes:
+    """For the library, whose texts end at the first zero."""
+    if "\0" in text:
+        raise ValueError(f"{name} has a character 0 in it: {text!r}")
+    return text.encode()
+
+
 def text_value(option: Option, value: Any) -> str:
     """A value as the command line would have it; what is of the wrong type is a TypeError."""
-    if option.name == "image_shape" and isinstance(value, (tuple, list)):
-        return "x".join(str(int(v)) for v in value)
+    if option.name == "image_shape" and isinstance(value, (tuple, list, np.ndarray)):
+        return shape_text(value)
     if option.kind == "FLAG":
         if not isinstance(value, (bool, np.bool_)):
             raise TypeError(f"{option.name} is True or False, not {value!r}")
@@ -149,7 +165,7 @@ def stub(table: Table, name: str) -> str:
 def set_option(table: Any, config: Any, option: Option, value: Any) -> int:
     """Writes one option into its struct -> status; the message is the library's."""
     row = lib.ep_options_find(table, option.field.encode())
-    return lib.ep_options_set(row, config, text_value(option, value).encode())
+    return lib.ep_options_set(row, config, c_text(text_value(option, value), option.name))
 
 
 def fill(table: Any, config: Any, options: dict[str, Any]) -> None:

@@ -36,6 +36,8 @@ def _labels(y: Any, n: int, name: str) -> np.ndarray:
 
 def codes_of(names: np.ndarray, what: str) -> tuple[np.ndarray, np.ndarray]:
     """The different names, sorted, and the number of each row's."""
+    if names.dtype.kind in "fcO" and (names != names).any():  # NaN, which is not even itself
+        raise ValueError(f"{what} contains NaN: names or numbers are wanted")
     try:
         different, codes = np.unique(names, return_inverse=True)
     except TypeError:  # objects that have no order

@@ -12,7 +12,8 @@ import tempfile
 from typing import Any, Optional
 
 import numpy as np
-from eigenpair._core import PYTHON_NAMES, NumericalError, _in_python, finite, no_file, points
+from eigenpair._core import PYTHON_NAMES, NumericalError, _in_python, finite, no_file, numbers, points
+from eigenpair._options import shape_text
 from eigenpair._probe import Result, codes_of
 
 FLAGS = {python: flag for flag, python in PYTHON_NAMES.items()}
@@ -34,7 +35,7 @@ def _words(options: dict[str, Any], folder: str) -> list[str]:
             out.append(flag)
             continue
         if name == "image_shape" and not isinstance(value, str):
-            value = "x".join(str(int(v)) for v in value)
+            value = shape_text(value)
         elif isinstance(value, np.ndarray) and value.ndim > 0 and name not in ("widths", "trains", "times"):
             path = os.path.join(folder, f"{name}.npy")
             np.save(path, value)
@@ -50,15 +51,15 @@ def call(command: str, *words: str, folder: str, verbose: bool = False, accept: 
     """eigenpair COMMAND WORDS --options --json -> what it says; its errors are exceptions."""
     line = [program(), command, *words, *_words(options, folder), "--json", *(["--progress"] if verbose else [])]
     process = subprocess.Popen(line, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                               stderr=None if verbose else subprocess.PIPE, text=True, cwd=folder)
+                               stderr=None if verbose else subprocess.PIPE, text=True)
     try:
         out, err = process.communicate()
     except BaseException:  # Ctrl-C went to the program too; others have to tell it
         process.terminate()
         process.wait()
         raise
-    if process.returncode in accept:
-        return json.loads(out)
+    if process.returncode in accept and out:  # it ends with 1 for a claim that fails, and where it could not work
+        return json.loads(_ours(out, folder))
     raise _error(command, process.returncode, _sentence((err or "").strip().split("\n")[-1], folder))
 
 
@@ -68,9 +69,13 @@ ARGUMENTS = {"data": "X", "anchors": "X", "kernel_matrix": "K", "target": "y"}
 
 def _sentence(line: str, folder: str) -> str:
     """The program's message in the caller's words: options and arguments, no flags and no files that are ours."""
-    text = re.sub(r"^eigenpair( \w+)?: ", "", line)
+    return _in_python(_ours(re.sub(r"^eigenpair( \w+)?: ", "", line), folder))
+
+
+def _ours(text: str, folder: str) -> str:
+    """Files of the temporary folder, by the names of the arguments that they hold."""
     files = re.escape(folder + os.sep) + r"(\w+)\.npy"
-    return _in_python(re.sub(files, lambda m: ARGUMENTS.get(m[1], m[1]), text))
+    return re.sub(files, lambda m: ARGUMENTS.get(m[1], m[1]), text)
 
 
 def _error(command: str, status: int, message: str) -> BaseException:
@@ -194,7 +199,7 @@ def reproduce(ids: Any = (), *, size: str = "default", out: Any = None, verbose:
     [('wide-prop18', True)]
     """
     sizes: dict[str, list[str]] = {"quick": ["--quick"], "default": [], "paper": ["--paper"]}
-    if size not in sizes:
+    if not isinstance(size, str) or size not in sizes:
         raise ValueError(f"size {size!r} is not known; choose one of: {', '.join(sizes)}")
     names: list[str] = [ids] if isinstance(ids, str) else list(ids)
     with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
@@ -231,7 +236,7 @@ def learnability(K: Any, y: Any = None, train: Optional[int] = None, *, verbose:
     with tempfile.TemporaryDirectory(prefix="eigenpair-") as folder:
         given: dict[str, Any] = {"data": K} if isinstance(K, str) else {"kernel_matrix": finite(points(K, "K"), "K")}
         if y is not None:
-            target = np.asarray(y)
+            target = numbers(y, "y")
             labels = target.ndim == 1 and target.dtype.kind in "iub"
             given["labels" if labels else "target"] = target.astype(np.int32 if labels else np.float64)
         values = call("learnability", folder=folder, verbose=verbose, **given, train=train, **options)
@@ -285,7 +290,8 @@ def linear_dynamics(X: Any = None, *, matrix: Any = None, q0: Any = None, time: 
 
     Returns
     -------
-    Result: q (d, z) at the end, trajectory (times, d, z), basis U (d, d), eigenvalues (ascending), loss, rows, ..
+    Result: q (d, z) at the end, trajectory (times, d, z), basis U (d, d), eigenvalues (ascending), loss, rows, ..;
+    embedding (n, z) of new points, embed=(n, d)
 
     Examples
     --------
@@ -300,8 +306,9 @@ def linear_dynamics(X: Any = None, *, matrix: Any = None, q0: Any = None, time: 
         given: dict[str, Any] = {"matrix": None if matrix is None else finite(points(matrix, "matrix"), "matrix"),
                                  "data": X if X is None or isinstance(X, str) else finite(points(X)),
                                  "q0": None if q0 is None else finite(points(q0, "q0"), "q0"), "time": time, "times": times}
-        files: dict[str, Any] = {n: os.path.join(folder, f"{n}-out.npy") for n in ("out", "trajectory", "basis")}
+        kept = ["out", "trajectory", "basis", *(["embedding"] if options.get("embed") is not None else [])]
+        files: dict[str, Any] = {n: os.path.join(folder, f"{n}_out.npy") for n in kept}
         values = call("dynamics", folder=folder, verbose=verbose, **given, **files, **options)
-        values.update(q=np.load(files["out"]), trajectory=np.load(files["trajectory"]), basis=np.load(files["basis"]))
+        values.update({{"out": "q"}.get(name, name): np.load(path) for name, path in files.items()})
     values["eigenvalues"] = np.array(values["eigenvalues"], dtype=float)
     return Result(values)

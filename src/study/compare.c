@@ -346,6 +346,8 @@ static uint64_t hash_set(uint64_t h, const ep_dataset *set) {
 /* Jobs are named by everything that decides their numbers: settings, version, and what the data hold, not how they are
  * called. */
 static ep_status name_jobs(comparison *c, const json_t *config) {
+  static const char *const files[] = {"data",      "labels", "anchors",    "positives",
+                                      "negatives", "test",   "test_labels"};
   uint64_t points, unseen;
   EP_TRY(ep_points_fingerprint(&points, &c->points));
   EP_TRY(ep_points_fingerprint(&unseen, &c->unseen));
@@ -354,8 +356,9 @@ static ep_status name_jobs(comparison *c, const json_t *config) {
   char data[40];
   snprintf(data, sizeof data, "%016llx",
            (unsigned long long)ep_hash(EP_HASH_START, sets, sizeof sets));
-  json_t *all =
-      json_pack("{s:O, s:s, s:s}", "config", config, "data", data, "version", ep_version());
+  json_t *rest = json_copy((json_t *)config);
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) json_object_del(rest, files[i]);
+  json_t *all = json_pack("{s:o, s:s, s:s}", "config", rest, "data", data, "version", ep_version());
   EP_CHECK(all, EP_ERR_NOMEM, "no memory for the settings");
   const ep_status st = ep_jobs_fingerprint(c->name, all);
   json_decref(all);

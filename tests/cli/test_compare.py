@@ -147,6 +147,16 @@ def test_killed_and_run_again(call, compare, whole, tmp_path):
     assert not list(jobs.glob("*.npz"))
 
 
+def test_jobs_go_by_what_the_data_hold(good, save, rng, tmp_path):
+    """The same points by another name: finished jobs are taken over."""
+    X = rng.normal(size=(20, 4))
+    save(one=X, two=X, three=2 * X)
+    for name, jobs in ("one", 2), ("two", 2), ("three", 4):
+        good("compare", "--data", f"{name}.npy", "--widths", "10,20", "--methods", "gd,pca", "--runs", 1, "--epochs", 2, "--out", "c",
+             "--outputs", 2, "--threads", 1)
+        assert len(list((tmp_path / "c/jobs").glob("*.json"))) == jobs
+
+
 def test_a_matrix_without_labels(good, save, rng):
     """No labels: no accuracy, the rest all the same."""
     save(x=rng.normal(size=(30, 8)))

@@ -5,6 +5,7 @@ import os
 import eigenpair as ep
 import numpy as np
 import pytest
+from scipy import sparse
 
 Y = np.arange(60) % 3
 NET = {"V": np.ones((20, 12)), "W": np.ones((20, 2)), "activation": "tanh"}
@@ -41,6 +42,7 @@ BAD = {
     "objects": (lambda X: np.full((60, 12), object()), TypeError, "not made of numbers"),
     "text": (lambda X: np.full((60, 12), "a"), ValueError, "not made of numbers"),
     "a set": (lambda X: {1, 2}, TypeError, "not made of numbers"),
+    "sparse": (lambda X: sparse.csr_matrix(X), TypeError, "is a sparse matrix"),
 }
 
 
@@ -77,6 +79,7 @@ def test_unknown_options(call, wrong, near, X):
     lambda X, here: ep.load(here / "nosuch.npz"),
     lambda X, here: small(method="gd", init=here / "nosuch.npz").fit(X),
     lambda X, here: small(method="gd", resume=here / "nosuch.npz").fit(X),
+    lambda X, here: small(method="gd", checkpoint=here / "nosuch/c.npz").fit(X),
     lambda X, here: ep.data(str(here / "nosuch.npy")),
     lambda X, here: ep.ntk(here / "nosuch.npz", X),
     lambda X, here: ep.compare(str(here / "nosuch.npy"), widths=[10]),
@@ -102,6 +105,16 @@ def test_files_that_are_not_there(call, X, tmp_path):
     (lambda X: ep.probe(X, [object() for _ in X]), TypeError, "y: names or numbers"),
     (lambda X: small(method="infinite", n_components=1000).fit(X), ValueError, "n_components 1000 is more than the"),
     (lambda X: ep.learnability(X), ValueError, "^K: a kernel is a square matrix"),
+    (lambda X: ep.learnability(X @ X.T, Y + 1j), ValueError, "Complex data not supported: y"),
+    (lambda X: ep.learnability(X @ X.T, ["a"] * 60), ValueError, "y is not made of numbers"),
+    (lambda X: small().fit(X, groups=np.where(Y == 1, np.nan, Y)), ValueError, "groups contains NaN"),
+    (lambda X: ep.compare(X, labels=np.where(Y == 1, np.nan, Y), widths=[10]), ValueError, "labels contains NaN"),
+    (lambda X: small(image_shape=(3.5, 4)).fit(X), TypeError, "image_shape is whole numbers"),
+    (lambda X: small(augment="noise:0.1\0,").fit(X), ValueError, "augment has a character 0"),
+    (lambda X: small().fit(X).save("a\0b.npz"), ValueError, "name of a file has a character 0"),
+    (lambda X: small().fit(np.ma.masked_greater(X, 1.5)), ValueError, "X has masked entries"),
+    (lambda X: small().partial_fit(X).merge(3), TypeError, "merge takes another Contrastive, not int"),
+    (lambda X: ep.reproduce(["wide-prop18"], size=[]), ValueError, "size"),
     (lambda X: ep.optima(X, X[:3]), ValueError, "^positives has 3 rows, but X has 60"),
     (lambda X: ep.compare(1e300 * X, widths=[10, 20], methods="gd,pca", runs=1, epochs=1), ep.NumericalError, "not finite"),
 ])
@@ -147,7 +160,8 @@ def test_a_model_names_no_file(X, tmp_path):
     with np.load(tmp_path / "m.npz") as z:
         arrays = dict(z)
     config = json.loads(arrays["config"].item())
-    config.update(checkpoint=str(tmp_path / "taken.npz"), every=1, epochs=2, init=str(tmp_path / "none.npz"), threads=64, memory=1.0)
+    config.update(checkpoint=str(tmp_path / "taken.npz"), every=1, epochs=2, init=str(tmp_path / "none.npz"), threads=64,
+                  memory=1.0)
     np.savez(tmp_path / "m.npz", **{**arrays, "config": json.dumps(config)})
     again = ep.Contrastive.load(tmp_path / "m.npz")
     assert (again.epochs, again.checkpoint, again.every, again.init, again.threads) == (2, "", 0, "", ep.Contrastive().threads)

@@ -216,6 +216,24 @@ def test_compare(tmp_path, X):
         ep.compare(X, nosuch=3)
 
 
+def test_compare_goes_on(tmp_path, X):
+    """The same call takes over what is finished, though its arrays were in other files."""
+    for _ in range(2):
+        r = ep.compare(X, out=tmp_path / "c", widths=[20, 40], methods="gd,pca", runs=1, epochs=3, n_components=3)
+    assert len(list((tmp_path / "c/jobs").glob("*.json"))) == 2
+    assert "/eigenpair-" not in json.dumps(dict(r)) and r.config["data"] == "X"
+
+
+def test_files_of_the_callers_folder(tmp_path, X, monkeypatch):
+    """Names of files are the caller's, also for what the program does; it leaves nothing there."""
+    monkeypatch.chdir(tmp_path)
+    np.save("x.npy", X)
+    assert ep.optima("x.npy", starts=2).W.shape[1] == 12
+    assert ep.linear_dynamics("x.npy", n_components=2, embed=X[:5]).embedding.shape == (5, 2)
+    assert ep.compare("x.npy", widths=[10, 20], methods="gd,pca", runs=1, epochs=1).table
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["x.npy"]
+
+
 def test_reproduce():
     r = ep.reproduce("wide-prop18", size="quick")
     assert [c["id"] for c in r.claims] == ["wide-prop18"] and r.claims[0]["pass"] is True
@@ -223,3 +241,5 @@ def test_reproduce():
         ep.reproduce("wide-prop18", size="huge")
     with pytest.raises(ValueError, match="nosuch"):
         ep.reproduce(["nosuch"])
+    with pytest.raises(OSError, match="/dev/null"):
+        ep.reproduce(["wide-prop18"], size="quick", out="/dev/null/r")

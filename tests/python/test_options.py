@@ -86,3 +86,6 @@ def test_values_as_a_user_writes_them(X):
     a = ep.Contrastive(width=np.int64(30), rate=np.float32(0.5), epochs=2, memory="1G", track=["ntk", "rank"]).fit(X)
     b = ep.Contrastive(width=30, rate=0.5, epochs=2, memory=2.0**30, track="ntk,rank").fit(X)
     assert (a.transform(X) == b.transform(X)).all() and a.history_.dtype == b.history_.dtype
+    shapes = [ep.Contrastive(method="pca", n_components=2, width=20, augment="shift:1", image_shape=shape).fit_transform(X)
+              for shape in ((3, 4), [3, 4], "3x4", np.array([3, 4]))]
+    assert all((shape == shapes[0]).all() for shape in shapes)

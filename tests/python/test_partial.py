@@ -95,8 +95,8 @@ def test_who_has_it(X):
 
 
 def test_auto_is_whitened_of_patches():
-    """Where nothing speaks of training, auto has sums; images are seen by patches, in one fit or in parts. Of few images, for they
-    have 4096 features."""
+    """Where nothing speaks of training, auto has sums; images are seen by patches, in one fit or in parts. Of few images, for
+    they have 4096 features."""
     X = np.random.default_rng(0).uniform(size=(8, 144))
     a = ep.Contrastive(n_components=2, image_shape=(12, 12), augment="shift:1")
     assert hasattr(a, "partial_fit") and not hasattr(ep.Contrastive(epochs=3), "partial_fit")

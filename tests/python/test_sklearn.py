@@ -43,7 +43,7 @@ def checks():
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("estimator, check", checks())
+@pytest.mark.parametrize("estimator, check", list(checks()))
 def test_check_estimator(estimator, check):
     try:
         check(estimator)
