@@ -160,12 +160,16 @@ typedef void places_of_line(ep_frame *f, int i, const double *how);
 
 /* the image with one dark line before and two behind it, both ways */
 static void frame_image(double *edged, const double *x, ep_image_shape s) {
-  const size_t bytes = (size_t)s.width * sizeof *x;
-  const ptrdiff_t line = (ptrdiff_t)s.width + 3, lines = (ptrdiff_t)s.height + 3;
-  memset(edged, 0, (size_t)(s.channels * lines * line) * sizeof *edged);
-  for (ptrdiff_t c = 0; c < s.channels; c++)
-    for (ptrdiff_t i = 0; i < s.height; i++)
-      memcpy(edged + (c * lines + i + 1) * line + 1, x + (c * s.height + i) * s.width, bytes);
+  const ptrdiff_t W = s.width, line = W + 3;
+  for (ptrdiff_t c = 0; c < s.channels; c++, edged += 2 * line) {
+    memset(edged, 0, (size_t)line * sizeof *edged);
+    edged += line;
+    for (ptrdiff_t i = 0; i < s.height; i++, edged += line, x += W) {
+      edged[0] = edged[W + 1] = edged[W + 2] = 0;
+      memcpy(edged + 1, x, (size_t)W * sizeof *x);
+    }
+    memset(edged, 0, (size_t)(2 * line) * sizeof *edged);
+  }
 }
 
 /* every channel: y(i, j) = x(u, v), bilinear, dark outside */
@@ -183,12 +187,10 @@ static void warp(ep_frame *f, places_of_line *places, const double *how) {
 
 /* (u, v) = R ((i, j) - c) + c + t, c the centre; how = cosine, sine, t */
 static void turned(ep_frame *f, int i, const double *how) {
-  const ep_image_shape s = f->shape;
-  const double ci = (s.height - 1) / 2.0, cj = (s.width - 1) / 2.0;
-  for (int j = 0; j < s.width; j++) {
-    f->u[j] = how[0] * (i - ci) + how[1] * (j - cj) + ci + how[2];
-    f->v[j] = -how[1] * (i - ci) + how[0] * (j - cj) + cj + how[3];
-  }
+  const double ci = (f->shape.height - 1) / 2.0, cj = (f->shape.width - 1) / 2.0;
+  const double u = how[0] * (i - ci) - how[1] * cj + ci + how[2];
+  const double v = -how[1] * (i - ci) - how[0] * cj + cj + how[3];
+  EP_PICK_DOUBLE(ep_pixels_line)(f->u, f->v, f->shape.width, u, how[1], v, how[0]);
 }
 
 /* by U(-S, S) pixels down and to the right */

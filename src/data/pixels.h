@@ -18,6 +18,9 @@ EP_DOUBLE_FN(void, ep_pixels_across, double *y, const double *line, int n, const
 /* y_j = sum_k g_k x_{k j}, j < n: rows[2 half + 1] are the lines that weigh in */
 EP_DOUBLE_FN(void, ep_pixels_down, double *y, const double *const *rows, int n, const double *g,
              int half);
+/* u_j = u + du j, v_j = v + dv j, j < n */
+EP_DOUBLE_FN(void, ep_pixels_line, double *to_u, double *to_v, int n, double u, double du, double v,
+             double dv);
 /* Places (u, v) of an image of H x W that has one dark line before and two behind it, both ways: u and v become how far
  * beyond the pixel from[j] of that they are. What is further outside is dark as well. */
 EP_DOUBLE_FN(void, ep_pixels_places, int *from, double *u, double *v, int n, int H, int W);

@@ -100,6 +100,12 @@ void R(ep_pixels_down)(double *restrict y, const double *const *rows, int n, con
 
 /* ---- what is moved */
 
+void R(ep_pixels_line)(double *restrict to_u, double *restrict to_v, int n, double u, double du,
+                       double v, double dv) {
+#pragma omp simd
+  for (int j = 0; j < n; j++) to_u[j] = u + du * j, to_v[j] = v + dv * j;
+}
+
 void R(ep_pixels_places)(int *restrict from, double *restrict u, double *restrict v, int n, int H,
                          int W) {
 #pragma omp simd
