@@ -159,6 +159,7 @@ static const struct {
                {"learnability", bench_learnability},
                {"optima", bench_optima},
                {"mnist", bench_mnist},
+               {"augment", bench_augment},
                {"quality", bench_quality}};
 enum { BENCHES = sizeof benches / sizeof *benches };
 

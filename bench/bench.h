@@ -12,6 +12,7 @@ void bench_learnability(const char *peers);
 void bench_quality(const char *peers);
 void bench_optima(const char *peers);
 void bench_mnist(const char *peers);
+void bench_augment(const char *peers);
 
 /* ---- bench.c */
 double bench_now(void);

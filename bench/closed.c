@@ -85,7 +85,7 @@ static void bench_growth(void) {
       "load: decompress, augment, find equal points; product: 2 N M^2 operations of C alone\n\n");
 }
 
-static void bench_augment(void) {
+static void augment_digits(void) {
   static ep_setup s;
   ep_dataset set;
   ep_augment chain;
@@ -274,6 +274,6 @@ void bench_closed(const char *peers) {
     return;
   }
   if (peers || bench_scripts(folder, sizeof folder)) bench_peers(peers ? peers : folder);
-  bench_augment();
+  augment_digits();
   bench_growth();
 }

@@ -98,10 +98,10 @@ typedef enum { EP_SCALE_AUTO, EP_SCALE_RAW, EP_SCALE_UNIT, EP_SCALE_STANDARD } e
     EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, TEXT, augment, "", 0, 0, NULL,                                                             \
     "how positives are made: "                                                                    \
-    "crop[:LO-HI],flip,vflip,shift:S,rotate:S,noise:S,blur:S,light:S,jitter:S,grey:P,cutout:S,"   \
-    "pad:S; vectors noise:S,corrupt:P (values of other points); series mask:P,jitter:S (default " \
-    "crop; vectors noise:0.1, for tables in spreads of a column; auto: a chain for this kind of " \
-    "images)",                                                                                    \
+    "crop[:LO-HI],flip,vflip,shift:S,rotate:S,elastic:S,noise:S,blur:S,light:S,jitter:S,grey:P,"  \
+    "cutout:S,pad:S; vectors noise:S,corrupt:P (values of other points); series mask:P,jitter:S " \
+    "(default crop; vectors noise:0.1, for tables in spreads of a column; auto: a chain for "     \
+    "this kind of images)",                                                                       \
     EP_FOR(ANY, SUMS, SAME))                                                                      \
   X(S, TEXT, anchors, "", 0, 0, NULL, "ready pairs: matrix of anchors",                           \
     EP_FOR(ANY, NO_SUMS, SAME))                                                                   \

@@ -1,6 +1,7 @@
 /* Chains of augmentations: reading them, applying them. A point is worked on in double, in a row of scratch, and stored
  * in the matrix's precision; any thread may take it. */
 #include "data/augmentations.h"
+#include "data/pixels.h"
 
 #include <eigenpair/options.h>
 #include <omp.h>
@@ -118,17 +119,13 @@ static ep_random point_random(uint64_t seed, ptrdiff_t point, int view) {
 }
 
 static void load(double *x, const ep_mat *X, ptrdiff_t i) {
-  if (X->prec == EP_SINGLE)
-    for (ptrdiff_t j = 0; j < X->cols; j++) x[j] = *ep_s(X, i, j);
-  else
-    for (ptrdiff_t j = 0; j < X->cols; j++) x[j] = *ep_d(X, i, j);
+  if (X->prec == EP_SINGLE) EP_PICK_DOUBLE(ep_pixels_load)(x, ep_s(X, i, 0), X->cols);
+  else memcpy(x, ep_d(X, i, 0), (size_t)X->cols * sizeof *x);
 }
 
 static void store(const ep_mat *X, ptrdiff_t i, const double *x) {
-  if (X->prec == EP_SINGLE)
-    for (ptrdiff_t j = 0; j < X->cols; j++) *ep_s(X, i, j) = (float)x[j];
-  else
-    for (ptrdiff_t j = 0; j < X->cols; j++) *ep_d(X, i, j) = x[j];
+  if (X->prec == EP_SINGLE) EP_PICK_DOUBLE(ep_pixels_store)(ep_s(X, i, 0), x, X->cols);
+  else memcpy(ep_d(X, i, 0), x, (size_t)X->cols * sizeof *x);
 }
 
 static int widest(const ep_augment *chain) {
@@ -145,7 +142,9 @@ static int widest(const ep_augment *chain) {
 static ep_status make_frames(ep_work *work, ep_frame **out, int threads, const ep_augment *chain,
                              ep_image_shape s, ptrdiff_t cols) {
   const int R = widest(chain);
-  const ptrdiff_t kernel = 2 * (ptrdiff_t)R + 1, room = 2 * cols + 2 * kernel + s.width;
+  const ptrdiff_t kernel = 2 * (ptrdiff_t)R + 1, W = s.width;
+  const ptrdiff_t edged = s.channels * ((ptrdiff_t)s.height + 3) * (W + 3);
+  const ptrdiff_t room = 2 * cols + 3 * kernel + 4 * W + edged;
   EP_TRY(ep_work_get(work, out, threads, sizeof(ep_frame)));
   for (int t = 0; t < threads; t++) {
     ep_frame *f = *out + t;
@@ -154,7 +153,12 @@ static ep_status make_frames(ep_work *work, ep_frame **out, int threads, const e
     *f = (ep_frame){.shape = s, .cols = cols, .x = block, .y = block + cols, .chain = chain};
     f->kernel = f->y + cols;
     f->line = f->kernel + kernel;
-    EP_TRY(ep_work_get(work, &f->taps, (ptrdiff_t)s.width + s.height, sizeof(ep_tap)));
+    f->u = f->line + kernel + W;
+    f->v = f->u + W;
+    f->edged = f->v + W;
+    f->rows = (void *)(f->edged + edged);
+    f->from = (void *)(f->rows + kernel);
+    EP_TRY(ep_work_get(work, &f->taps, W, sizeof(ep_tap)));
   }
   return EP_OK;
 }

@@ -1,5 +1,6 @@
 /* What augmentations do to a point, in double, in place; everything random comes from the point's own generator. */
 #include "data/augmentations.h"
+#include "data/pixels.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -41,44 +42,41 @@ ep_crop ep_crop_draw(ep_image_shape shape, double lo, double hi, ep_random *r) {
   return central(H, W);
 }
 
-/* Half-pixel centres (align_corners = False): src = max(0, (dst + 1/2) in / out - 1/2). */
-static void place_taps(ep_tap *t, int out, int in) {
-  const double scale = (double)in / out;
-  for (int i = 0; i < out; i++) {
-    const double src = fmax(0, (i + 0.5) * scale - 0.5);
-    const int near = (int)src < in ? (int)src : in - 1;
-    t[i] = (ep_tap){.near = near, .far = near + 1 < in ? near + 1 : near, .w = src - near};
-  }
+/* Half-pixel centres (align_corners = False): src = max(0, (dst + 1/2) in / out - 1/2), between `near` and the pixel behind it;
+ * the last pixel is all of that behind the last but one. */
+static ep_tap place_tap(int i, int out, int in) {
+  const double src = fmax(0, (i + 0.5) * in / out - 0.5);
+  const int near = (int)src < in ? (int)src : in - 1;
+  if (near + 1 < in) return (ep_tap){.near = near, .w = src - near};
+  return in > 1 ? (ep_tap){.near = in - 2, .w = 1} : (ep_tap){.near = 0};
 }
 
 /* One channel: x = V box(x) H', H and V two taps a row. The box's rows, widened, wait in y. */
-static void stretch(double *x, double *y, ep_crop c, int height, int width, const ep_tap *taps) {
-  const ep_tap *across = taps, *down = taps + width;
-  for (int i = 0; i < c.height; i++) {
-    const double *in = x + (ptrdiff_t)(c.top + i) * width + c.left;
-    double *out = y + (ptrdiff_t)i * width;
-    for (int j = 0; j < width; j++) {
-      const ep_tap t = across[j];
-      out[j] = (1 - t.w) * in[t.near] + t.w * in[t.far];
-    }
+static void stretch(const ep_frame *f, double *x, double *y, ep_crop c) {
+  const int H = f->shape.height, W = f->shape.width;
+  for (ptrdiff_t i = 0; i < c.height; i++) {
+    const double *in = x + (c.top + i) * W + c.left;
+    if (c.width > 1) EP_PICK_DOUBLE(ep_pixels_widen)(y + i * W, in, f->from, f->u, W);
+    for (int j = 0; c.width == 1 && j < W; j++) y[i * W + j] = in[0];
   }
-  for (int i = 0; i < height; i++) {
-    const double w = down[i].w;
-    const double *near = y + (ptrdiff_t)down[i].near * width;
-    const double *far = y + (ptrdiff_t)down[i].far * width;
-    double *out = x + (ptrdiff_t)i * width;
-    for (int j = 0; j < width; j++) out[j] = (1 - w) * near[j] + w * far[j];
+  for (ptrdiff_t i = 0; i < H; i++) {
+    const ep_tap t = place_tap((int)i, H, c.height);
+    const double *near = y + (ptrdiff_t)t.near * W, *far = c.height > 1 ? near + W : near;
+    EP_PICK_DOUBLE(ep_pixels_mix)(x + i * W, near, far, W, t.w);
   }
 }
 
 static void apply_crop(ep_frame *f, ep_random *r, double lo, double hi) {
   const int H = f->shape.height, W = f->shape.width;
   const ep_crop c = ep_crop_draw(f->shape, lo, hi, r);
-  place_taps(f->taps, W, c.width);
-  place_taps(f->taps + W, H, c.height);
+  for (int j = 0; j < W; j++) {
+    const ep_tap t = place_tap(j, W, c.width);
+    f->from[j] = t.near;
+    f->u[j] = t.w;
+  }
   for (int k = 0; k < f->shape.channels; k++) {
     const ptrdiff_t plane = (ptrdiff_t)k * H * W;
-    stretch(f->x + plane, f->y + plane, c, H, W, f->taps);
+    stretch(f, f->x + plane, f->y + plane, c);
   }
 }
 
@@ -135,11 +133,7 @@ static void apply_corrupt(ep_frame *f, ep_random *r, double P, double b) {
   }
 }
 
-static double mean_of(const double *x, ptrdiff_t n) {
-  double sum = 0;
-  for (ptrdiff_t j = 0; j < n; j++) sum += x[j];
-  return sum / (double)n;
-}
+static double mean_of(const double *x, ptrdiff_t n) { return EP_PICK_DOUBLE(ep_pixels_mean)(x, n); }
 
 /* round(P n) values from a place on that all places are equally likely to be become the mean of the row */
 static void apply_mask(ep_frame *f, ep_random *r, double P, double b) {
@@ -159,45 +153,90 @@ static void jitter_series(ep_frame *f, ep_random *r, double S) {
   for (ptrdiff_t j = 0; j < f->cols; j++) f->x[j] += S * sd * ep_random_normal(r);
 }
 
-/* ---- shifts and rotations */
+/* ---- shifts, rotations, elastic sheets */
 
-/* x(i, j), 0 outside the image */
-static double pixel(const double *x, int H, int W, int i, int j) {
-  return i >= 0 && i < H && j >= 0 && j < W ? x[(ptrdiff_t)i * W + j] : 0;
+/* where the pixels of line i come from: place (u_j, v_j) of the image, into f->u and f->v */
+typedef void places_of_line(ep_frame *f, int i, const double *how);
+
+/* the image with one dark line before and two behind it, both ways */
+static void frame_image(double *edged, const double *x, ep_image_shape s) {
+  const ptrdiff_t W = s.width, line = W + 3;
+  for (ptrdiff_t c = 0; c < s.channels; c++, edged += 2 * line) {
+    memset(edged, 0, (size_t)line * sizeof *edged);
+    edged += line;
+    for (ptrdiff_t i = 0; i < s.height; i++, edged += line, x += W) {
+      edged[0] = edged[W + 1] = edged[W + 2] = 0;
+      memcpy(edged + 1, x, (size_t)W * sizeof *x);
+    }
+    memset(edged, 0, (size_t)(2 * line) * sizeof *edged);
+  }
 }
 
-/* every channel: y(p) = x(R (p - c) + c + t), c the centre, bilinear, dark outside */
-static void warp(ep_frame *f, double cosine, double sine, double down, double right) {
+/* every channel: y(i, j) = x(u, v), bilinear, dark outside */
+static void warp(ep_frame *f, places_of_line *places, const double *how) {
   const int H = f->shape.height, W = f->shape.width;
-  const double ci = (H - 1) / 2.0, cj = (W - 1) / 2.0;
-  for (int k = 0; k < f->shape.channels; k++) {
-    double *x = f->x + (ptrdiff_t)k * H * W, *y = f->y + (ptrdiff_t)k * H * W;
-    for (int i = 0; i < H; i++)
-      for (int j = 0; j < W; j++) {
-        const double u = cosine * (i - ci) + sine * (j - cj) + ci + down;
-        const double v = -sine * (i - ci) + cosine * (j - cj) + cj + right;
-        const int a = (int)floor(u), b = (int)floor(v);
-        const double p = u - a, q = v - b;
-        y[(ptrdiff_t)i * W + j] =
-            (1 - p) * ((1 - q) * pixel(x, H, W, a, b) + q * pixel(x, H, W, a, b + 1)) +
-            p * ((1 - q) * pixel(x, H, W, a + 1, b) + q * pixel(x, H, W, a + 1, b + 1));
-      }
-    memcpy(x, y, (size_t)H * (size_t)W * sizeof *x);
+  const ptrdiff_t line = (ptrdiff_t)W + 3;
+  frame_image(f->edged, f->x, f->shape);
+  for (int i = 0; i < H; i++) {
+    places(f, i, how);
+    EP_PICK_DOUBLE(ep_pixels_places)(f->from, f->u, f->v, W, H, W);
+    for (ptrdiff_t c = 0; c < f->shape.channels; c++) EP_PICK_DOUBLE(ep_pixels_between)
+    (f->x + (c * H + i) * W, f->edged + c * (H + 3) * line, f->from, f->u, f->v, W, line);
   }
+}
+
+/* (u, v) = R ((i, j) - c) + c + t, c the centre; how = cosine, sine, t */
+static void turned(ep_frame *f, int i, const double *how) {
+  const double ci = (f->shape.height - 1) / 2.0, cj = (f->shape.width - 1) / 2.0;
+  const double u = how[0] * (i - ci) - how[1] * cj + ci + how[2];
+  const double v = -how[1] * (i - ci) - how[0] * cj + cj + how[3];
+  EP_PICK_DOUBLE(ep_pixels_line)(f->u, f->v, f->shape.width, u, how[1], v, how[0]);
 }
 
 /* by U(-S, S) pixels down and to the right */
 static void apply_shift(ep_frame *f, ep_random *r, double S, double b) {
   (void)b;
   const double down = between(r, -S, S), right = between(r, -S, S);
-  warp(f, 1, 0, down, right);
+  warp(f, turned, (const double[]){1, 0, down, right});
 }
 
 /* by U(-S, S) degrees about the centre */
 static void apply_rotate(ep_frame *f, ep_random *r, double S, double b) {
   (void)b;
   const double angle = between(r, -S, S) * acos(-1) / 180;
-  warp(f, cos(angle), sin(angle), 0, 0);
+  warp(f, turned, (const double[]){cos(angle), sin(angle), 0, 0});
+}
+
+/* The sheet that an image is drawn on is held at KNOTS x KNOTS places, from corner to corner. */
+enum { KNOTS = 5 };
+
+/* where pixel i of n lies between knots */
+static ep_tap knot_of(int i, int n) {
+  const double t = n > 1 ? (double)i * (KNOTS - 1) / (n - 1) : 0;
+  const int near = t < KNOTS - 1 ? (int)t : KNOTS - 2;
+  return (ep_tap){.near = near, .w = t - near};
+}
+
+/* (u, v) = (i, j) + how far the sheet was drawn there: bilinear between knots; how[KNOTS][KNOTS][2] */
+static void drawn(ep_frame *f, int i, const double *how) {
+  const ep_tap t = knot_of(i, f->shape.height);
+  const double *above = how + (ptrdiff_t)2 * KNOTS * t.near, *below = above + 2 * KNOTS;
+  double at[2 * KNOTS]; /* of this line */
+  for (int k = 0; k < 2 * KNOTS; k++) at[k] = (1 - t.w) * above[k] + t.w * below[k];
+  for (int j = 0; j < f->shape.width; j++) {
+    const double q = f->taps[j].w, *knot = at + (ptrdiff_t)2 * f->taps[j].near;
+    f->u[j] = i + (1 - q) * knot[0] + q * knot[2];
+    f->v[j] = j + (1 - q) * knot[1] + q * knot[3];
+  }
+}
+
+/* every knot by U(-S, S) pixels down and to the right, line by line */
+static void apply_elastic(ep_frame *f, ep_random *r, double S, double b) {
+  double moved[2 * KNOTS * KNOTS];
+  (void)b;
+  for (int k = 0; k < 2 * KNOTS * KNOTS; k++) moved[k] = between(r, -S, S);
+  for (int j = 0; j < f->shape.width; j++) f->taps[j] = knot_of(j, f->shape.width);
+  warp(f, drawn, moved);
 }
 
 /* ---- blur */
@@ -207,6 +246,7 @@ static int blur_radius(double S) { return (int)ceil(3 * S); }
 /* Reflection about the edge pixels, d c b [a b c d] c b a, as torchvision pads; repeated as often
  * as a wide kernel needs. */
 static int reflect(int i, int n) {
+  if (i >= 0 && i < n) return i;
   if (n == 1) return 0;
   const int period = 2 * (n - 1);
   i = abs(i % period);
@@ -223,13 +263,13 @@ static void gaussian(double *g, int R, double S) {
   for (int k = 0; k <= 2 * R; k++) g[k] /= sum;
 }
 
-/* y_j = sum_k g_k x_{j+k} */
-static void blur_line(double *restrict y, const double *x, int n, const double *g, int R,
-                      double *restrict line) {
-  for (int j = -R; j < n + R; j++) line[j + R] = x[reflect(j, n)];
-  for (int j = 0; j < n; j++) y[j] = 0;
-  for (int k = 0; k <= 2 * R; k++)
-    for (int j = 0; j < n; j++) y[j] += g[k] * line[j + k];
+/* a line with R reflected pixels at either end */
+static void reflect_line(double *line, const double *x, int n, int R) {
+  memcpy(line + R, x, (size_t)n * sizeof *x);
+  for (int k = 1; k <= R; k++) {
+    line[R - k] = x[reflect(-k, n)];
+    line[R + n - 1 + k] = x[reflect(n - 1 + k, n)];
+  }
 }
 
 /* every channel: x = G_H x G_W' */
@@ -239,14 +279,13 @@ static void apply_blur(ep_frame *f, ep_random *r, double S, double b) {
   gaussian(f->kernel, R, S);
   for (int c = 0; c < f->shape.channels; c++) {
     double *x = f->x + (ptrdiff_t)c * H * W, *y = f->y + (ptrdiff_t)c * H * W;
-    for (ptrdiff_t i = 0; i < H; i++) blur_line(y + i * W, x + i * W, W, f->kernel, R, f->line);
+    for (ptrdiff_t i = 0; i < H; i++) {
+      reflect_line(f->line, x + i * W, W, R);
+      EP_PICK_DOUBLE(ep_pixels_across)(y + i * W, f->line, W, f->kernel, R);
+    }
     for (int i = 0; i < H; i++) {
-      double *out = x + (ptrdiff_t)i * W;
-      for (int j = 0; j < W; j++) out[j] = 0;
-      for (int k = -R; k <= R; k++) {
-        const double g = f->kernel[k + R], *in = y + (ptrdiff_t)reflect(i + k, H) * W;
-        for (int j = 0; j < W; j++) out[j] += g * in[j];
-      }
+      for (int k = -R; k <= R; k++) f->rows[k + R] = y + (ptrdiff_t)reflect(i + k, H) * W;
+      EP_PICK_DOUBLE(ep_pixels_down)(x + (ptrdiff_t)i * W, f->rows, W, f->kernel, R);
     }
   }
 }
@@ -255,14 +294,12 @@ static void apply_blur(ep_frame *f, ep_random *r, double S, double b) {
 
 static double luma(const double rgb[3]) { return 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2]; }
 
-static double in_range(double x) { return x < 0 ? 0 : x > 1 ? 1 : x; }
-
 /* x <- b x, then x <- m + c (x - m) with m the mean; b, c ~ U(1 - S, 1 + S) */
 static void apply_light(ep_frame *f, ep_random *r, double S, double unused) {
   (void)unused;
   const double b = between(r, 1 - S, 1 + S), c = between(r, 1 - S, 1 + S);
   const double scale = b * c, offset = (1 - c) * b * mean_of(f->x, f->cols);
-  for (ptrdiff_t j = 0; j < f->cols; j++) f->x[j] = in_range(scale * f->x[j] + offset);
+  EP_PICK_DOUBLE(ep_pixels_light)(f->x, f->cols, scale, offset);
 }
 
 /* M = T^{-1} diag(1, s R(angle)) T: luma stays, chroma (I, Q of television) is scaled by s and turned */
@@ -306,12 +343,7 @@ static void apply_jitter(ep_frame *f, ep_random *r, double S, double unused) {
   chroma_matrix(M, s, angle);
   for (int i = 0; i < 3; i++)
     for (int j = 0; j < 3; j++) M[i][j] *= b * c;
-  for (ptrdiff_t j = 0; j < n; j++) {
-    const double R = x[j], G = y[j], B = z[j];
-    x[j] = in_range(M[0][0] * R + M[0][1] * G + M[0][2] * B + offset);
-    y[j] = in_range(M[1][0] * R + M[1][1] * G + M[1][2] * B + offset);
-    z[j] = in_range(M[2][0] * R + M[2][1] * G + M[2][2] * B + offset);
-  }
+  EP_PICK_DOUBLE(ep_pixels_turn)(x, y, z, n, M, offset);
 }
 
 /* every channel <- luma, with probability P */
@@ -413,6 +445,14 @@ static const ep_augmentation table[] = {
      .a = 10,
      .max = 180,
      .help = "rotate[:S], with 0 <= S <= 180 the most degrees to either side"},
+    {.name = "elastic",
+     .apply = apply_elastic,
+     .needs_image = true,
+     .parameter = EP_ONE_NUMBER,
+     .a = 2,
+     .max = 1000,
+     .help =
+         "elastic[:S], with 0 <= S <= 1000 the most pixels that a part moves in each direction"},
     {.name = "blur",
      .apply = apply_blur,
      .needs_image = true,

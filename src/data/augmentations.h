@@ -6,9 +6,9 @@
 #include <eigenpair/random.h>
 #include <stdbool.h>
 
-/* One output pixel along one axis: (1 - w) in[near] + w in[far]. */
+/* One output pixel along one axis: (1 - w) in[near] + w in[near + 1]. */
 typedef struct {
-  int near, far;
+  int near;
   double w;
 } ep_tap;
 
@@ -18,7 +18,11 @@ typedef struct {
   ptrdiff_t cols;
   double *x, *y;         /* cols each: the point, changed in place, and a spare row */
   double *kernel, *line; /* blur: the kernel, and one image line with its reflections */
-  ep_tap *taps;          /* crop: one a column, then one a row; pad: one a column */
+  const double **rows;   /* blur: the lines that weigh in */
+  double *edged;         /* what is moved: channels of (height + 3, width + 3) */
+  double *u, *v;         /* width each: where a line of pixels comes from */
+  int *from;             /* width: the pixels that it lies behind */
+  ep_tap *taps;          /* one a column: elastic, pad */
   const ep_augment *chain;
 } ep_frame;
 

@@ -277,6 +277,11 @@ static void test_blur(void **state) {
   check_blur((ep_image_shape){3, 6, 7}, "blur:0.5", 0.5);
   check_blur((ep_image_shape){2, 4, 2}, "blur:5.1", 5.1); /* reflected several times over */
   check_blur((ep_image_shape){1, 1, 6}, "blur:1.5", 1.5);
+  for (int k = 1; k <= 8; k++) { /* kernels of every width that has code of its own, and wider */
+    char text[32];
+    snprintf(text, sizeof text, "blur:%g", 0.3 * k);
+    check_blur((ep_image_shape){2, 11, 19}, text, 0.3 * k);
+  }
   const ep_image_shape shape = {1, 9, 8};
   ep_mat X, Y;
   CHECK_OK(ep_mat_new(&X, EP_DOUBLE, 2, 72));
@@ -339,6 +344,62 @@ static void test_moved(void **state) {
   ep_mat_free(&Y);
 }
 
+/* Knots of the test: displacements (down, right) at 5 x 5 places, as the augmentation draws them. */
+static double drawn_at(const double knot[5][5][2], int axis, double s, double t) {
+  const int a = s < 4 ? (int)s : 3, b = t < 4 ? (int)t : 3;
+  const double p = s - a, q = t - b;
+  return (1 - p) * ((1 - q) * knot[a][b][axis] + q * knot[a][b + 1][axis]) +
+         p * ((1 - q) * knot[a + 1][b][axis] + q * knot[a + 1][b + 1][axis]);
+}
+
+static void check_elastic(const char *text, int H, int W, double most) {
+  const ep_image_shape shape = {3, H, W};
+  const int pixels = H * W;
+  ep_mat X, Y;
+  CHECK_OK(ep_mat_new(&X, EP_DOUBLE, 4, 3 * (ptrdiff_t)pixels));
+  for (int n = 0; n < 4; n++)
+    for (int k = 0; k < 3 * pixels; k++)
+      *ep_d(&X, n, k) = 50 + k / pixels + 2 * (k % pixels / W) - 3 * (k % W);
+  Y = views(&X, text, shape, 1);
+  int inside = 0;
+  for (int n = 0; n < 4; n++) {
+    ep_random r = generator(n, 1);
+    double knot[5][5][2];
+    for (int k = 0; k < 50; k++)
+      knot[k / 10][k / 2 % 5][k % 2] = most * (2 * ep_random_uniform(&r) - 1);
+    for (int k = 0; k < 3 * pixels; k++) {
+      const int i = k % pixels / W, j = k % W;
+      const double s = H > 1 ? 4. * i / (H - 1) : 0, t = W > 1 ? 4. * j / (W - 1) : 0;
+      const double u = i + drawn_at(knot, 0, s, t), v = j + drawn_at(knot, 1, s, t);
+      const double value = 50 + k / pixels + 2 * u - 3 * v;
+      if (u >= 0 && u <= H - 1 && v >= 0 && v <= W - 1) {
+        CHECK_NEAR(*ep_d(&Y, n, k), value, 1e-11);
+        inside++;
+      }
+      if (u <= -1 || u >= H || v <= -1 || v >= W) CHECK_NEAR(*ep_d(&Y, n, k), 0, 0);
+    }
+  }
+  assert_true(inside > pixels);
+  ep_mat_free(&X);
+  ep_mat_free(&Y);
+}
+
+static void test_elastic(void **state) {
+  (void)state;
+  check_elastic("elastic", 28, 28, 2);
+  check_elastic("elastic:1.5", 13, 22, 1.5);
+  check_elastic("elastic:3", 21, 9, 3);
+  check_elastic("elastic:0", 1, 7, 0);
+  const ep_image_shape shape = {1, 9, 8};
+  ep_mat X = noise_images(EP_DOUBLE, 2, 72), Y = views(&X, "elastic:0", shape, 0);
+  assert_memory_equal(X.data, Y.data, 144 * sizeof(double));
+  ep_mat_free(&Y);
+  Y = views(&X, "elastic:1000", shape, 0); /* nearly all of it comes from outside */
+  for (int k = 0; k < 144; k++) assert_true(isfinite(*ep_d(&Y, k / 72, k % 72)));
+  ep_mat_free(&X);
+  ep_mat_free(&Y);
+}
+
 /* ---- chains */
 
 /* crop, flip and noise of a chain share one generator, from left to right */
@@ -363,7 +424,7 @@ static void test_chain_is_one_stream(void **state) {
   ep_mat_free(&Y);
 }
 
-static const char *every_step = "crop:0.2-1,flip,vflip,noise:0.1,blur:0.8";
+static const char *every_step = "crop:0.2-1,flip,vflip,noise:0.1,blur:0.8,elastic:1.5";
 
 static void check_same_bits(ep_precision prec) {
   const ep_image_shape shape = {2, 9, 8};
@@ -460,7 +521,7 @@ static void test_parse(void **state) {
   int names = 0;
   for (; ep_augment_name(names); names++)
     assert_int_equal(chain_of(ep_augment_name(names), (ep_image_shape){3, 6, 6}).count, 1);
-  assert_int_equal(names, 14);
+  assert_int_equal(names, 15);
   assert_null(ep_augment_name(-1));
 }
 
@@ -497,12 +558,15 @@ static void test_parse_refuses(void **state) {
   refused("none,flip", image, "alone");
   refused("flip,none", image, "alone");
   refused("none:1", image, "alone");
-  refused("mirror", image,
-          "crop, flip, vflip, noise, corrupt, mask, shift, rotate, blur, light, jitter, grey, "
-          "cutout, pad, "
-          "none");
+  refused(
+      "mirror", image,
+      "crop, flip, vflip, noise, corrupt, mask, shift, rotate, elastic, blur, light, jitter, grey, "
+      "cutout, pad, "
+      "none");
   refused("shift:1001", image, "shift[:S]");
   refused("rotate:181", image, "rotate[:S]");
+  refused("elastic:-1", image, "elastic[:S]");
+  refused("elastic", plain, "elastic needs images");
   refused("crop flip", image, "choose one of");
   refused("flip,flip,flip,flip,flip,flip,flip,flip,flip", image, "more than 8");
   refused("noise:0.00000000000000000000000000000000000000000000000000000000000001", image, "long");
@@ -573,6 +637,7 @@ int main(void) {
       cmocka_unit_test(test_views_differ),
       cmocka_unit_test(test_none_copies),
       cmocka_unit_test(test_moved),
+      cmocka_unit_test(test_elastic),
       cmocka_unit_test(test_parse),
       cmocka_unit_test(test_parse_refuses),
       cmocka_unit_test(test_apply_refuses),

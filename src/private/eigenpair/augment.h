@@ -25,7 +25,7 @@ const char *ep_augment_name(int i); /* names of the table, NULL past the last */
  * [LO, HI] (default 0.08-1) and aspect ratio in [3/4, 4/3], resized back bilinearly; flip left-right
  * with probability 1/2; vflip upside-down with probability 1/2; noise[:S] adds N(0, S^2) (default 0.1);
  * shift[:S] by up to S pixels each way (default 2) and rotate[:S] by up to S degrees (default 10), both bilinear, dark
- * where nothing was;
+ * where nothing was; elastic[:S] draws the image on a sheet that is held at 5 x 5 places, each moved by up to S pixels (default 2);
  * blur[:S] Gaussian blur with standard deviation S pixels (default 1);
  * light[:S] brightness and contrast, each by a factor in 1 -+ S (default 0.4); jitter[:S] of colour images: brightness,
  * contrast and saturation by a factor in 1 -+ 0.8 S, hue by up to 0.2 S of a turn (default 0.5); grey[:P] with probability P
