@@ -156,6 +156,8 @@ ep_status ep_run_loose_end(void) {
   return loose ? ep_run_look() : EP_OK;
 }
 
+const volatile int *ep_run_stop(void) { return current ? current->hooks.stop : NULL; }
+
 const volatile int *ep_run_loose_stop(void) {
   return current && current->loose ? current->hooks.stop : NULL;
 }

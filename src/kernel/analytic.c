@@ -352,16 +352,17 @@ static long strip_store(const ep_mat *K, const tile *t, ptrdiff_t i, ptrdiff_t n
   return bad;
 }
 
-/* the tile at i0, j0 */
+/* the tile at i0, j0; left half done once *stop says so */
 static long tile_fill(const ep_mat *K, const room *own, const model *m, const points *x,
-                      const points *y, ptrdiff_t i0, ptrdiff_t j0, ptrdiff_t rows, ptrdiff_t cols) {
+                      const points *y, ptrdiff_t i0, ptrdiff_t j0, ptrdiff_t rows, ptrdiff_t cols,
+                      const volatile int *stop) {
   tile t = {.own = own, .i0 = i0, .j0 = j0, .symmetric = x == y};
   const bool single = K->prec == EP_SINGLE && x->plain && x->X->prec == EP_SINGLE && y->plain &&
                       y->X->prec == EP_SINGLE;
   tile_products(&t, x, y, rows, cols, single ? EP_SINGLE : EP_DOUBLE);
   if (single && many_close(&t)) tile_products(&t, x, y, rows, cols, EP_DOUBLE);
   long bad = 0;
-  for (ptrdiff_t i = 0; i < rows; i += STRIP) {
+  for (ptrdiff_t i = 0; i < rows && !(stop && *stop); i += STRIP) {
     const ptrdiff_t n = ep_least(STRIP, rows - i);
     for (ptrdiff_t k = 0; k < n; k++) {
       const ptrdiff_t j = first_column(&t, i + k);
@@ -419,6 +420,7 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   const ptrdiff_t down = (n + tall - 1) / tall, across = (n2 + wide - 1) / wide;
   const ptrdiff_t tiles = Y ? down * across : down * (down + 1) / 2;
   const ptrdiff_t batch = 32 * ep_run_threads(); /* of tiles, between two looks */
+  const volatile int *stop = ep_run_stop();
   room *rooms;
   EP_TRY(rooms_new(work, &rooms, tall, wide, D));
   for (ptrdiff_t first = 0; first < tiles; first += batch) {
@@ -428,10 +430,12 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
 #pragma omp parallel for schedule(dynamic) reduction(+ : bad) if (n * n2 > WORTH_THREADS)
     for (ptrdiff_t t = first; t < end; t++) {
       ptrdiff_t i = t / across, j = t % across;
+      if (stop && *stop) continue;
       if (!Y) ep_triangle_place(&i, &j, t, down);
       bad += tile_fill(K, &rooms[omp_get_thread_num()], m, &x, y, i * tall, j * wide,
-                       ep_least(tall, n - i * tall), ep_least(wide, n2 - j * wide));
+                       ep_least(tall, n - i * tall), ep_least(wide, n2 - j * wide), stop);
     }
+    EP_TRY(ep_run_look());
     EP_CHECK(!bad, EP_ERR_NUMERIC,
              "%ld entries of the kernel are infinite or no numbers: points that are not finite, or "
              "too long",

@@ -22,6 +22,8 @@ void ep_run_progress(const char *what, double done, double total);
 void ep_run_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* EP_ERR_INTERRUPTED once the run is asked to stop. */
 ep_status ep_run_look(void);
+/* What says stop, for a loop that leaves its work half done then and has its caller look; NULL: nothing does. */
+const volatile int *ep_run_stop(void);
 /* Tells how far it is, and looks. */
 ep_status ep_run_step(const char *what, double done, double total);
 /* Between begin and end, a large product may be left half done when the run is asked to stop on the way, so that it stops at
