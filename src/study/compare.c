@@ -356,7 +356,8 @@ static ep_status name_jobs(comparison *c, const json_t *config) {
   char data[40];
   snprintf(data, sizeof data, "%016llx",
            (unsigned long long)ep_hash(EP_HASH_START, sets, sizeof sets));
-  json_t *rest = json_copy((json_t *)config);
+  json_t *rest;
+  EP_TRY(ep_json_copy(&rest, config));
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) json_object_del(rest, files[i]);
   json_t *all = json_pack("{s:o, s:s, s:s}", "config", rest, "data", data, "version", ep_version());
   EP_CHECK(all, EP_ERR_NOMEM, "no memory for the settings");
