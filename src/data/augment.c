@@ -4,6 +4,7 @@
 #include "data/pixels.h"
 
 #include <eigenpair/options.h>
+#include <eigenpair/run.h>
 #include <omp.h>
 #include <stdlib.h>
 #include <string.h>
@@ -165,8 +166,10 @@ static ep_status make_frames(ep_work *work, ep_frame **out, int threads, const e
 
 static void apply_rows(const ep_mat *out, const ep_mat *X, const ep_augment *chain,
                        ep_frame *frames, int threads, uint64_t seed, ptrdiff_t first, int view) {
+  const volatile int *stop = X->rows > 1 ? ep_run_stop() : NULL;
 #pragma omp parallel for schedule(static) num_threads(threads)
   for (ptrdiff_t i = 0; i < X->rows; i++) {
+    if (stop && *stop) continue;
     ep_frame *f = frames + omp_get_thread_num();
     ep_random r = point_random(seed, first + i, view);
     load(f->x, X, i);
@@ -210,9 +213,10 @@ ep_status ep_augment_apply(const ep_mat *out, const ep_mat *X, const ep_augment 
   if (X->rows * X->cols < 10000) threads = 1; /* not worth waking anyone */
   ep_work work = {0};
   ep_frame *frames;
-  const ep_status st = make_frames(&work, &frames, threads, chain, shape, X->cols);
+  ep_status st = make_frames(&work, &frames, threads, chain, shape, X->cols);
   if (!st) apply_rows(out, X, chain, frames, threads, seed, first, view);
   ep_work_free(&work);
+  if (!st && X->rows > 1) st = ep_run_look(); /* of many points: they are whole or not wanted */
   return st;
 }
 

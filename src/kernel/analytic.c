@@ -380,6 +380,17 @@ static ptrdiff_t tile_rows(ptrdiff_t D, ptrdiff_t n) {
   return ep_least(n, fit > TILE ? TILE : fit > LEAST_TILE ? (ptrdiff_t)fit : LEAST_TILE);
 }
 
+/* How many tiles lie between two looks, at which pages of a K that is a file may be let go: of these a tile and its mirror image
+ * touch one a row at least. */
+static ptrdiff_t batch_of(const ep_mat *K) {
+  const double touched = 2. * TILE * fmax(4096, TILE * (double)ep_sizeof(K->prec));
+  const double fit = tile_share * fmax(0, ep_run_room()) / touched;
+  const ptrdiff_t threads = ep_run_threads();
+  return fit > 32. * (double)threads ? 32 * threads
+         : fit > (double)threads     ? (ptrdiff_t)fit
+                                     : threads;
+}
+
 static ep_status rooms_new(ep_work *work, room **out, ptrdiff_t tall, ptrdiff_t wide, ptrdiff_t D) {
   EP_TRY(ep_work_get(work, out, ep_run_threads(), sizeof **out));
   for (int k = 0; k < ep_run_threads(); k++) {
@@ -419,7 +430,7 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   if (n == 0 || n2 == 0) return EP_OK;
   const ptrdiff_t down = (n + tall - 1) / tall, across = (n2 + wide - 1) / wide;
   const ptrdiff_t tiles = Y ? down * across : down * (down + 1) / 2;
-  const ptrdiff_t batch = 32 * ep_run_threads(); /* of tiles, between two looks */
+  const ptrdiff_t batch = batch_of(K);
   const volatile int *stop = ep_run_stop();
   room *rooms;
   EP_TRY(rooms_new(work, &rooms, tall, wide, D));

@@ -201,10 +201,12 @@ static void add_erf(const row *r, double w, double s, double z) {
   for (ptrdiff_t j = 0; j < r->n; j++) {
     const double c = 1 - gap[j], y = 1 / sqrt(1 + a + 2 * z * z * B[j]), q = root * root_B[j] * y;
     const double v = sqrt(1 + q * q * (gap[j] * (2 - gap[j]))), u = fabs(c) * q; /* atan(u / v) */
-    const double x = (u < v ? u : v) / (u < v ? v : u), t = x * arc(x * x);
+    const double large = u > 1 ? u : 1, one = 1 / (v * large), over_v = large * one;
+    /* u / v, or v / u where that is larger than 1, by one division for it and for 1 / v; v >= 1 */
+    const double x = u < v ? u * over_v : v * v * one, t = x * arc(x * x);
     const double acute = w * (2 / PI) * (u < v ? t : PI / 2 - t);
     value[j] += c < 0 ? -acute : acute;
-    slope[j] += w * (4 / PI) * s * z * y / v;
+    slope[j] += w * (4 / PI) * s * z * y * over_v;
   }
 }
 
