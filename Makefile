@@ -1,6 +1,6 @@
 # The two commands: `make demo` and `make test`. CMake does the building (presets in CMakePresets.json).
 JOBS ?= $(shell nproc)
-TESTS ?= $(shell expr $(JOBS) + 2) # at once: some wait
+TESTS ?= $(shell expr $(JOBS) + 1) # at once: some wait
 EP    = build/release/eigenpair
 
 .PHONY: all help setup build demo test test-asan test-tsan test-matrix coverage install python test-python-peers bench bench-peers \
