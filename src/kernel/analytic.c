@@ -93,12 +93,14 @@ static ep_dual_points layer(const points *p, int l, ptrdiff_t first) {
   return (ep_dual_points){p->P + at, p->root + at, p->norm + at, p->rho + at, table};
 }
 
-/* |x| without overflow: m |x/m|, m = max |x_j|; NaN where an entry is */
+/* |x|; where its square would overflow or underflow m |x/m|, m = max |x_j|; NaN where an entry is */
 static double row_size(const ep_mat *X, ptrdiff_t i) {
   const ep_mat x = ep_mat_rows(X, i, 1);
+  double sum = EP_PICK(X->prec, ep_row_sum2)(x.data, 1, x.data, 0, X->cols);
+  if (sum > 1e-200 && sum < 1e200) return sqrt(sum);
   const double m = ep_mat_max(&x);
-  double sum = 0;
   if (!(m > 0)) return m;
+  sum = 0;
   for (ptrdiff_t j = 0; j < X->cols; j++) {
     const double e = ep_get(X, i, j) / m;
     sum += e * e;
