@@ -125,9 +125,8 @@ const ep_claim ep_claims_optima[] = {
     {"optima-fig1",
      "OPTIMA Fig. 1 right",
      "for nearly orthogonal U power iteration converges next to every u_m",
-     "|U'U - I| = 0.15: from all 8 patterns of each of 10 random U it settles within 5 degrees in "
-     "the summation model; in the categorical one it ends within asin 0.15, settled or going round "
-     "there",
+     "|U'U - I| = 0.15: from all 8 patterns of each of 10 random U it settles, within 5 degrees in "
+     "the summation model and within asin 0.15 in the categorical one",
      optima_fig1,
      {3, 3, 3},
      .control = "|U'U - I| = 0.39: it must not settle next to all of them",

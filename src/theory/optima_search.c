@@ -5,9 +5,10 @@
  *
  * The shift keeps the iteration from turning round where C_alpha is indefinite. A(w)w jumps where w crosses the
  * hyperplane of a data point, and an optimum may lie on such a jump: there steps turn back on themselves, and b grows
- * with every turn until w settles; it shrinks again while w goes straight on. Where b had to grow w may have stopped
- * short on a ridge that still rises: it goes on from there with b = 1, until it settles twice at one place, or, where it
- * wanders to and fro, at the last of PLACES. The last time b does not shrink, so that w does settle. */
+ * with every turn until w settles; it shrinks again while w goes straight on, each time a little less far, for where
+ * several hyperplanes meet w may go round without turning back. Where b had to grow w may have stopped short on a ridge
+ * that still rises: it goes on from there with b = 1, until it settles twice at one place, or, where it wanders to and
+ * fro, at the last of PLACES. The last time b grows with every step, so that w does settle, within merge / 5 of there. */
 #include "theory/optima_step.h"
 
 #include "core/vector.h"
@@ -50,8 +51,8 @@ double ep_optima_advance(double *w, double *y, double *last, ep_momentum *m, ptr
     w[j] = next;
   }
   const bool turned = ep_dot(y, last, d) < 0;
-  if (turned) m->brake *= 1.5;
-  else if (m->rests < 2) m->brake = fmax(1, 0.95 * m->brake);
+  if (turned) m->brake *= 1.5, m->least *= 1.02;
+  else m->brake = m->rests < 2 ? fmax(fmax(1, m->least), 0.95 * m->brake) : 1.01 * m->brake;
   memcpy(last, y, (size_t)d * sizeof *last);
   return sqrt(ep_dot(y, y, d));
 }
@@ -96,7 +97,7 @@ static ep_status new_crowd(crowd *c, ep_work *work, ptrdiff_t k, ptrdiff_t d) {
   EP_TRY(ep_work_mat(work, &c->rest, EP_DOUBLE, k, d));
   EP_TRY(ep_work_get(work, &c->m, k, sizeof *c->m));
   EP_TRY(ep_work_get(work, &c->who, k, sizeof *c->who));
-  for (ptrdiff_t i = 0; i < k; i++) c->who[i] = i, c->m[i].brake = 1;
+  for (ptrdiff_t i = 0; i < k; i++) c->who[i] = i, c->m[i].brake = c->m[i].least = 1;
   return EP_OK;
 }
 
@@ -134,7 +135,7 @@ static bool arrived(crowd *c, ptrdiff_t a, double moved, const search *s) {
   memset(ep_d(&c->last, a, 0), 0, (size_t)c->W.cols * sizeof *w);
   m->rests = 1;
   m->places++;
-  m->brake = 1;
+  m->brake = m->least = 1;
   return false;
 }
 

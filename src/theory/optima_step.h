@@ -4,6 +4,7 @@
 
 typedef struct {
   double top, brake; /* largest |y| so far, b */
+  double least;      /* what b shrinks to, and 1 at least; grows with every turn, but from 0 */
   int rests;         /* 1: it has come to rest once; 2: b does not shrink any more */
   int places;        /* how many places it has rested at */
 } ep_momentum;

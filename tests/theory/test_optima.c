@@ -1,6 +1,7 @@
 /* Searching and measuring: linear layers, dead starts, roughness, irregularity, basins; threads, memory, refusals. */
 #include "core/mem.h"
 #include "optima_layers.h"
+#include "study/optima_population.h"
 
 #include <eigenpair/eigen.h>
 #include <eigenpair/optima_figures.h>
@@ -62,6 +63,48 @@ static void dead_starts(void **state) {
   ep_mat_free(&W);
   ep_optima_free(&o);
   population_free(&s);
+}
+
+/* Var relu(w'x) over the rows of X, half the objective of uniform weights; w of length 1 */
+static double variance_of(const ep_mat *X, const double *w) {
+  double sum = 0, squares = 0, size = 0;
+  for (ptrdiff_t j = 0; j < X->cols; j++) size += w[j] * w[j];
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    double h = 0;
+    for (ptrdiff_t j = 0; j < X->cols; j++) h += ep_get(X, i, j) * w[j] / sqrt(size);
+    h = fmax(h, 0);
+    sum += h, squares += h * h;
+  }
+  return squares / (double)X->rows - sum * sum / (double)(X->rows * X->rows);
+}
+
+/* Tilted patterns have their optima where the hyperplanes of several others meet: every start settles, and nothing about
+ * 0.08 away is better (ends are told apart from 0.05 on). */
+static void on_jumps(void **state) {
+  (void)state;
+  enum { M = 8, STEPS = 100 };
+  const ep_optima_config c = config_of(1);
+  for (uint64_t seed = 0; seed < 40; seed++) {
+    ep_population p;
+    ep_path paths[M];
+    ep_mat W = random_mat(EP_DOUBLE, M, M, 1);
+    CHECK_OK(ep_population_categorical(&p, M, NULL, 0.15, seed));
+    for (ptrdiff_t k = 0; k < M; k++) ep_population_pattern(ep_d(&W, k, 0), &p, k);
+    CHECK_OK(ep_optima_follow(&W, paths, &p.layer, &c, NULL));
+    ep_mat D = random_mat(EP_DOUBLE, STEPS, M, seed + 1);
+    for (ptrdiff_t k = 0; k < M; k++) {
+      assert_int_equal(paths[k].end, EP_END_SETTLED);
+      const double at = variance_of(&p.layer.X, ep_d(&W, k, 0));
+      for (ptrdiff_t i = 0; i < STEPS; i++) {
+        double w[M];
+        for (int j = 0; j < M; j++) w[j] = ep_get(&W, k, j) + 0.03 * ep_get(&D, i, j);
+        assert_true(variance_of(&p.layer.X, w) < at);
+      }
+    }
+    ep_mat_free(&D);
+    ep_mat_free(&W);
+    ep_population_free(&p);
+  }
 }
 
 /* ---- roughness */
@@ -275,11 +318,11 @@ static void refusals(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(linear),          cmocka_unit_test(dead_starts),
-      cmocka_unit_test(roughness_bound), cmocka_unit_test(gaussian_weights),
-      cmocka_unit_test(formulas),        cmocka_unit_test(irregularity),
-      cmocka_unit_test(same_bits),       cmocka_unit_test(out_of_memory),
-      cmocka_unit_test(refusals),
+      cmocka_unit_test(linear),           cmocka_unit_test(dead_starts),
+      cmocka_unit_test(on_jumps),         cmocka_unit_test(roughness_bound),
+      cmocka_unit_test(gaussian_weights), cmocka_unit_test(formulas),
+      cmocka_unit_test(irregularity),     cmocka_unit_test(same_bits),
+      cmocka_unit_test(out_of_memory),    cmocka_unit_test(refusals),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
