@@ -29,6 +29,7 @@ typedef struct {
   double *inverse; /* 1 / size, 0 of 0 */
   bool plain;      /* products of these points neither overflow nor underflow in X's precision */
   double *P, *root, *norm, *rho; /* (L + 1) x n: the layers 0 .. L; of layer 0 only norm is used */
+  double *over, *damp;           /* 1 / norm, 1 / sqrt(1 + 2 P) */
   const ep_dual_table *table;    /* (L + 1) of all points of the call; degree 0: none */
 } points;
 
@@ -90,7 +91,8 @@ ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
 static ep_dual_points layer(const points *p, int l, ptrdiff_t first) {
   const ptrdiff_t at = l * p->X->rows + first;
   const ep_dual_table *table = p->table[l].degree ? &p->table[l] : NULL;
-  return (ep_dual_points){p->P + at, p->root + at, p->norm + at, p->rho + at, table};
+  return (ep_dual_points){p->P + at, p->root + at, p->norm + at, p->rho + at,
+                          table,     p->over + at, p->damp + at};
 }
 
 /* |x|; where its square would overflow or underflow m |x/m|, m = max |x_j|; NaN where an entry is */
@@ -121,6 +123,8 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_TRY(ep_work_get(work, &p->root, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->norm, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->rho, layers * n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->over, layers * n, sizeof(double)));
+  EP_TRY(ep_work_get(work, &p->damp, layers * n, sizeof(double)));
 #pragma omp parallel for schedule(static) if (n * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < n; i++) {
     p->size[i] = size ? size[i] : row_size(X, i);
@@ -142,6 +146,7 @@ static void layer_variances(const points *p, const ep_variance_config *c, int l,
     const double P = c->weight_variance * before * before + c->bias_variance;
     p->P[l * n + i] = P;
     p->root[l * n + i] = sqrt(P);
+    p->damp[l * n + i] = 1 / sqrt(1 + 2 * P);
     if (P > 0) range[0] = fmin(range[0], P);
     if (!(P <= range[1])) range[1] = P; /* NaN stays */
   }
@@ -158,6 +163,7 @@ static void layer_norms(const points *p, const model *m, int l) {
     if (x.table && P > 0) p->rho[l * n + i] = ep_dual_table_rho(x.table, P);
     ep_dual_row(&S, &slope, &next, dual_of(m, l), phi_of(m->a, l)->parameter, &gap, &x, &x, 1);
     p->norm[l * n + i] = sqrt(S);
+    p->over[l * n + i] = S > 0 ? 1 / sqrt(S) : 0;
   }
 }
 

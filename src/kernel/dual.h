@@ -18,6 +18,8 @@ typedef struct {
   const double *norm; /* sqrt S(P, P, P); only next[] of ep_dual_row needs it */
   const double *rho;  /* place of P in the table of the layer; NULL: there is none */
   const ep_dual_table *table;
+  const double *over; /* 1 / norm, 0 of 0; NULL: not known */
+  const double *damp; /* 1 / sqrt(1 + 2 P); NULL: not known */
 } ep_dual_points;
 
 /* x: the one (its first entry); y: the n others; gap[j] from 0 to 2, anything where a variance is 0.

@@ -220,8 +220,27 @@ static void fill_mixture(const row *r, const ep_erf_mixture *m, double stretch) 
         add_erf(r, m->weight[k] * m->weight[l], stretch * m->scale[k], stretch * m->scale[l]);
 }
 
+/* The same with what belongs to a point alone known, d = 1/sqrt(1 + 2A), e = 1/sqrt(1 + 2B): by a root and a division,
+ *   S = 2/pi atan(|u| / v), S' = 4/pi d e / v,  u = 2 c d e sqrt(AB), v = sqrt(1 - u^2) = sqrt(1 - c^2 + c^2 (d^2 + e^2 - d^2 e^2)). */
+static void fill_erf_known(const row *r) {
+  const double d = *r->x->damp, root = 2 * d * *r->x->root;
+  const double *e = r->y->damp, *root_B = r->y->root, *gap = r->gap;
+  double *value = r->value, *slope = r->slope;
+#pragma omp simd
+  for (ptrdiff_t j = 0; j < r->n; j++) {
+    const double g = gap[j], c = 1 - g, u = fabs(c) * (root * (root_B[j] * e[j]));
+    const double v = sqrt(g * (2 - g) + c * c * (d * d + e[j] * e[j] * (1 - d * d)));
+    const double large = u < v ? v : u, one = 1 / (v * large), over_v = large * one;
+    const double x = u < v ? u * over_v : v * (v * one), t = x * arc(x * x);
+    const double acute = (2 / PI) * (u < v ? t : PI / 2 - t);
+    value[j] = c < 0 ? -acute : acute;
+    slope[j] = (4 / PI) * d * e[j] * over_v;
+  }
+}
+
 static void fill_erf(const row *r) {
-  fill_mixture(r, &(ep_erf_mixture){.terms = 1, .scale = {1}, .weight = {1}}, 1);
+  if (r->x->damp && r->y->damp) fill_erf_known(r);
+  else fill_mixture(r, &(ep_erf_mixture){.terms = 1, .scale = {1}, .weight = {1}}, 1);
 }
 
 /* the mixture of tanh(stretch u), summed */
@@ -322,19 +341,32 @@ static void bounded_gap(const row *r, fill *f) {
   const double A = *r->x->P, a = *r->x->root, norm = *r->x->norm;
   const double *B = r->y->P, *b = r->y->root;
   ptrdiff_t close = 0;
+  if (r->x->over && r->y->over) {
+    const double one = *r->x->over, *over = r->y->over;
 #pragma omp simd reduction(+ : close)
-  for (ptrdiff_t j = 0; j < r->n; j++) {
-    const double both = norm * r->y->norm[j], e = (both - r->value[j]) / both;
-    r->next[j] = both > 0 ? (e > 0 ? e : 0) : 1;
-    close += !(a * b[j] * r->gap[j] > 1e-5);
+    for (ptrdiff_t j = 0; j < r->n; j++) {
+      const double e = 1 - one * over[j] * r->value[j];
+      r->next[j] = e > 0 ? e : 0;
+      close += !(a * b[j] * r->gap[j] > 1e-5);
+    }
+  } else {
+#pragma omp simd reduction(+ : close)
+    for (ptrdiff_t j = 0; j < r->n; j++) {
+      const double both = norm * r->y->norm[j], e = (both - r->value[j]) / both;
+      r->next[j] = both > 0 ? (e > 0 ? e : 0) : 1;
+      close += !(a * b[j] * r->gap[j] > 1e-5);
+    }
   }
   for (ptrdiff_t j = 0; close && j < r->n; j++) {
     const double both = norm * r->y->norm[j];
     if (a * b[j] * r->gap[j] > 1e-5 || fabs(A - B[j]) > 1e-8 * (A + B[j]) || !(both > 0)) continue;
     const double middle = 0.5 * r->gap[j];
     double value, slope = 0, next;
-    const ep_dual_points *y = r->y,
-                         other = {B + j, b + j, y->norm + j, y->rho ? y->rho + j : NULL, y->table};
+    const ep_dual_points *y = r->y, other = {.P = B + j,
+                                             .root = b + j,
+                                             .norm = y->norm + j,
+                                             .rho = y->rho ? y->rho + j : NULL,
+                                             .table = y->table};
     if (middle > 0) f(&(row){&value, &slope, &next, &middle, r->x, &other, 1, r->p});
     r->next[j] = a * b[j] * r->gap[j] * slope / both;
   }

@@ -347,6 +347,37 @@ static void rows_and_pairs(void **state) {
   }
 }
 
+/* What belongs to a point alone may be known before: erf by one root and one division, and the gap of the next layer. */
+static void known_points(void **state) {
+  (void)state;
+  static const double P[] = {0, 1e-12, 0.01, 0.3, 1, 7, 1e3, 1e8},
+                      gaps[] = {0, 1e-14, 1e-7, 1e-3, 0.3, 1, 1.7, 2};
+  enum { N = sizeof P / sizeof *P };
+  for (int k = 0; k < ALL; k++) {
+    const ep_activation phi = parse(all[k]);
+    double root[N], norm[N], over[N], damp[N], S;
+    for (int i = 0; i < N; i++) {
+      dual(&S, NULL, &phi, P[i], P[i], 0);
+      root[i] = sqrt(P[i]), norm[i] = sqrt(S), over[i] = S > 0 ? 1 / sqrt(S) : 0;
+      damp[i] = 1 / sqrt(1 + 2 * P[i]);
+    }
+    for (int i = 0; i < N * N * N; i++) {
+      const int a = i % N, b = i / N % N;
+      if (P[a] > most_variance(all[k]) || P[b] > most_variance(all[k])) continue;
+      const double gap = gaps[i / (N * N)];
+      ep_dual_points x = {.P = P + a, .root = root + a, .norm = norm + a},
+                     y = {.P = P + b, .root = root + b, .norm = norm + b};
+      double want[3], got[3];
+      ep_dual_row(&want[0], &want[1], &want[2], ep_dual_find(&phi), phi.parameter, &gap, &x, &y, 1);
+      x.over = over + a, x.damp = damp + a, y.over = over + b, y.damp = damp + b;
+      ep_dual_row(&got[0], &got[1], &got[2], ep_dual_find(&phi), phi.parameter, &gap, &x, &y, 1);
+      CHECK_NEAR(got[0], want[0], 1e-15 + 2e-15 * fabs(want[0]));
+      CHECK_NEAR(got[1], want[1], 4e-15 * fabs(want[1]));
+      CHECK_NEAR(got[2], want[2], 2e-15);
+    }
+  }
+}
+
 /* Tables against what they stand for: S and S' relative to those of equal points. */
 static void check_table(const char *name, double least, double most, bool made) {
   const ep_activation phi = parse(name);
@@ -362,8 +393,8 @@ static void check_table(const char *name, double least, double most, bool made) 
       const double B = least + (most - least) * fabs(sin(7. * k)), root_B = sqrt(B),
                    rho_B = ep_dual_table_rho(&table, B);
       const double gap = k < 20 ? pow(10, -k) : (k - 20) / 20., norm = 1;
-      const ep_dual_points x = {&A, &root, &norm, &rho_A, &table},
-                           y = {&B, &root_B, &norm, &rho_B, &table};
+      const ep_dual_points x = {&A, &root, &norm, &rho_A, &table, NULL, NULL},
+                           y = {&B, &root_B, &norm, &rho_B, &table, NULL, NULL};
       double got[2], want[2], equal[2], next;
       ep_dual_row(&got[0], &got[1], &next, ep_dual_find(&phi), 0, &gap, &x, &y, 1);
       dual(&want[0], &want[1], &phi, A, B, gap);
@@ -403,6 +434,7 @@ int main(void) {
       cmocka_unit_test(tiny_gaps),
       cmocka_unit_test(table),
       cmocka_unit_test(rows_and_pairs),
+      cmocka_unit_test(known_points),
       cmocka_unit_test(tables),
   };
   return cmocka_run_group_tests(tests, gauss_legendre, NULL);
