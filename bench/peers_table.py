@@ -140,7 +140,7 @@ def analytic(b, quick):
             if activation == "tanh" and n > 1000:  # by quadrature there: 7 GB at 1,000 points
                 continue
             for kind in ("ntk", "nngp"):
-                s = dict(n=n, d=784, depth=3, activation=activation, kind=kind, repeats=10)
+                s = dict(n=n, d=784, depth=3, activation=activation, kind=kind, repeats=30)
                 peers = [("neural_tangents", "analytic", s)]
                 if activation != "tanh" and n < 10000:  # in double its error is that of ours
                     peers.append(("neural_tangents", "analytic", {**s, "x64": True, "label": "nt in double",

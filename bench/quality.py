@@ -38,7 +38,7 @@ SETS = {
                     recipes={"first": dict(features="stack:192x6,pool=3,root,mirror", augment=CLOTH, views=2, outputs=512)},
                     others=[dict(features="stack:256x6,pool=3", augment=CLOTH, views=3, outputs=256)]),
     "cifar10": dict(train=50000, test=10000, image="3x32x32", memory="8G", views="stack:64x6,pool=2,root",
-                    recipes={"long": dict(features="stack:512x6,pool=2,root,mirror", augment=COLOUR, views=2, outputs=1024),
+                    recipes={"long": dict(features="stack:768x6,pool=2,root,mirror", augment=COLOUR, views=2, outputs=2048),
                              "short": dict(features="stack:128x6,pool=2,root,mirror", augment=COLOUR, views=2, outputs=512)},
                     others=[dict(features="stack:512x6,near=3,keep=128,pool=3", augment=COLOUR, views=3, outputs=512)]),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import queue
 import re
 import signal
 import sys
@@ -136,7 +137,7 @@ def _progress(user: Any, what: Any, done: float, total: float) -> None:
 
 
 def work(function: Callable[[Any], Any], config: Any = None, verbose: bool = False) -> Any:
-    """function(run) in a thread of its own, which enters a run with this ep_run_config; raises what went wrong.
+    """function(run) in a thread of ours, which enters a run with this ep_run_config; raises what went wrong.
 
     The interpreter's lock is free while the library works, and the caller's thread only waits: so Ctrl-C asks the work to
     stop at once, and the caller never has a team of OpenMP threads, which a process that it forks could not use."""
@@ -172,18 +173,45 @@ def work(function: Callable[[Any], Any], config: Any = None, verbose: bool = Fal
     return outcome["value"]
 
 
+_idle: list[_Worker] = []  # whoever needs one takes it away
+os.register_at_fork(after_in_child=_idle.clear)  # their threads are the parent's
+
+
+class _Worker:
+    """A thread that stays, and its team of OpenMP threads with it: a new team takes milliseconds to spread over the cores."""
+
+    def __init__(self) -> None:
+        self._jobs: queue.SimpleQueue[tuple[Callable[[], None], threading.Event]] = queue.SimpleQueue()
+        threading.Thread(target=self._run, name="eigenpair", daemon=True).start()
+
+    def _run(self) -> None:
+        while True:
+            self._one(*self._jobs.get())  # no name here holds what the job holds
+
+    def _one(self, body: Callable[[], None], done: threading.Event) -> None:
+        try:
+            body()
+            _idle.append(self)
+        finally:
+            done.set()
+
+    def give(self, body: Callable[[], None], done: threading.Event) -> None:
+        self._jobs.put((body, done))
+
+
+def _worker() -> _Worker:
+    try:
+        return _idle.pop()
+    except IndexError:
+        return _Worker()
+
+
 def _wait(body: Callable[[], None], stop: Any) -> bool:
     """body() in another thread, to its end; whether Ctrl-C was pressed, which sets *stop, on which the library comes to an end
     by itself. Python's own answer to Ctrl-C, an exception, could come while another is dealt with, and nobody would wait for
     that end: so it is replaced as long as this takes."""
     done = threading.Event()  # Thread.join takes a thread for ended when it is interrupted (Python 3.10 to 3.12)
     asked = False
-
-    def whole() -> None:
-        try:
-            body()
-        finally:
-            done.set()
 
     def ask(*_: Any) -> None:
         nonlocal asked
@@ -194,7 +222,7 @@ def _wait(body: Callable[[], None], stop: Any) -> bool:
     if ours:
         signal.signal(signal.SIGINT, ask)
     try:
-        threading.Thread(target=whole, name="eigenpair", daemon=True).start()
+        _worker().give(body, done)
         while not done.is_set():
             try:
                 done.wait()

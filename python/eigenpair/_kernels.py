@@ -96,7 +96,7 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
 
     Returns
     -------
-    (n, m), of the type of X; computed in double
+    (n, m), of the type of X; with float32 an error of up to 6e-7 of sqrt(K_ii K_jj)
 
     Examples
     --------
@@ -123,7 +123,7 @@ def analytic_kernel(X: Any, Y: Any = None, kind: str = "ntk", depth: int = 1, ac
         check(lib.ep_analytic_kernel(ffi.NULL, matrix(K), a, kinds[kind], matrix(x), ffi.NULL if y is None else matrix(y)))
         return K
 
-    return _finite_kernel(work(body, run_config(options), verbose))
+    return work(body, run_config(options), verbose)  # the library looks at every entry
 
 
 _TABLE = _options.Table([*_options.read_table(lib.ep_variance_options), *_options.read_table(lib.ep_run_options)])

@@ -3,12 +3,14 @@
  *
  * The product is in the precision of points and kernel, all else in double. In single a sum of many products loses digits:
  * it is taken from pieces of SUM dimensions, and correlations near 1 or -1, where the angle hangs on the last digits, come
- * from the difference of the points. The error of the kernel is then about 3e-7 of sqrt(K_ii K_jj) instead of 1e-7. */
+ * from the difference of the points. Rows without such pairs go through a few layers of relu, leaky or erf in single as
+ * well. The error of the kernel is then up to 6e-7 of sqrt(K_ii K_jj) instead of 1e-7. */
 #include "core/mem.h"
 #include "core/products.h"
 #include "core/vector.h"
 #include "kernel/analytic.h"
 #include "kernel/dual_table.h"
+#include "kernel/quick.h"
 
 #include <eigenpair/analytic.h>
 #include <eigenpair/run.h>
@@ -31,6 +33,8 @@ typedef struct {
   double *P, *root, *norm, *rho; /* (L + 1) x n: the layers 0 .. L; of layer 0 only norm is used */
   double *over, *damp;           /* 1 / norm, 1 / sqrt(1 + 2 P) */
   const ep_dual_table *table;    /* (L + 1) of all points of the call; degree 0: none */
+  float *
+      quick; /* root, over, damp of every layer in single, 3 (L + 1) x n; NULL: rows go through the layers in double */
 } points;
 
 typedef struct {
@@ -115,6 +119,7 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
                             const double *size) {
   const ptrdiff_t n = X->rows, layers = m->a->depth + 1;
   p->X = X;
+  p->quick = NULL;
   EP_CHECK(n < PTRDIFF_MAX / layers, EP_ERR_ARG, "%td layers of %td points are too many", layers,
            n);
   EP_TRY(ep_work_get(work, &p->size, n, sizeof(double)));
@@ -155,7 +160,7 @@ static void layer_variances(const points *p, const ep_variance_config *c, int l,
 /* rho_l and norm_l, once there is a table or none */
 static void layer_norms(const points *p, const model *m, int l) {
   const ptrdiff_t n = p->X->rows;
-#pragma omp parallel for schedule(static) if (n > 64)
+#pragma omp parallel for schedule(static) if (n > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < n; i++) {
     const double gap = 0, P = p->P[l * n + i];
     const ep_dual_points x = layer(p, l, i);
@@ -225,12 +230,72 @@ static void kernel_row(double *K, const model *m, const points *x, ptrdiff_t i, 
   memcpy(K, theta, (size_t)n * sizeof *K);
 }
 
+/* ---- the same in single */
+
+enum { QUICK_DEPTH = 4 }; /* an error of a layer is carried on by those above it */
+
+/* NULL: there is no quick one */
+static ep_quick_layer *quick_layer(const model *m, int l) {
+  const char *name = ep_activation_label(phi_of(m->a, l));
+  const bool leaky = strcmp(name, "relu") == 0 || strcmp(name, "leaky") == 0;
+  return leaky                      ? EP_PICK(EP_SINGLE, ep_quick_leaky)
+         : strcmp(name, "erf") == 0 ? EP_PICK(EP_SINGLE, ep_quick_erf)
+                                    : NULL;
+}
+
+/* relu is leaky with 0 */
+static double leaky_parameter(const ep_activation *phi) {
+  return strcmp(ep_activation_label(phi), "leaky") == 0 ? phi->parameter : 0;
+}
+
+static bool can_be_quick(const model *m, const points *p) {
+  bool can = m->a->depth <= QUICK_DEPTH && m->a->config.bias_variance == 0;
+  for (int l = 1; can && l <= m->a->depth; l++) can = quick_layer(m, l) != NULL;
+  for (ptrdiff_t i = 0; can && i < p->X->rows; i++) can = p->size[i] > 0;
+  return can;
+}
+
+static ep_status make_quick(ep_work *work, points *p, int depth) {
+  const ptrdiff_t all = (depth + 1) * p->X->rows;
+  EP_TRY(ep_work_get(work, &p->quick, 3 * all, sizeof(float)));
+  for (ptrdiff_t k = p->X->rows; k < all; k++) {
+    p->quick[k] = (float)p->root[k];
+    p->quick[all + k] = (float)p->over[k];
+    p->quick[2 * all + k] = (float)p->damp[k];
+  }
+  return EP_OK;
+}
+
+/* kernel_row of pairs none of which is close */
+static void quick_row(double *K, const model *m, const points *x, ptrdiff_t i, const points *y,
+                      ptrdiff_t j, ptrdiff_t n) {
+  float theta[TILE], gap[TILE];
+  const ep_variance_config *c = &m->a->config;
+  const ptrdiff_t all = (m->a->depth + 1) * y->X->rows;
+  EP_PICK(EP_SINGLE, ep_quick_start)
+  (theta, gap, K, c->weight_variance * x->norm[i], y->norm + j, n);
+  for (int l = 1; l <= m->a->depth; l++) {
+    const bool last = l == m->a->depth;
+    const ep_dual_points from = layer(x, l, i);
+    const ep_quick q = {.root = *from.root,
+                        .over = *from.over,
+                        .damp = *from.damp,
+                        .p = leaky_parameter(phi_of(m->a, l)),
+                        .w = last ? c->last_variance : c->weight_variance,
+                        .b = last ? c->last_bias_variance : 0,
+                        .tangent = m->kind == EP_NTK};
+    const float *to = y->quick + l * y->X->rows + j;
+    quick_layer(m, l)(theta, gap, &q, &(ep_quick_points){to, to + all, to + 2 * all}, n);
+  }
+  EP_PICK(EP_SINGLE, ep_quick_end)(K, theta, n);
+}
+
 /* ---- tiles */
 
 /* What a thread works with. */
 typedef struct {
-  ep_mat U, V; /* (tile, D) unit rows in double, where the points themselves will not do */
-  ep_mat P;    /* (tile, tile) double, or as many numbers in single */
+  ep_mat U, V; /* (tile, D) unit rows in double; none where products are in single */
+  ep_mat P;    /* (tile, tile) products */
   ep_mat T;    /* (STRIP, tile) a few rows of the kernel */
 } room;
 
@@ -271,6 +336,8 @@ static ep_mat rows_for(const double **scale, const points *p, ptrdiff_t first, p
   return U;
 }
 
+static const double close_in[] = {1e-4, 1e-2}; /* double, single */
+
 static bool on_diagonal(const tile *t) { return t->symmetric && t->i0 == t->j0; }
 
 /* the first column of row i that is computed */
@@ -280,7 +347,7 @@ static void tile_products(tile *t, const points *x, const points *y, ptrdiff_t r
                           ep_precision prec) {
   const ptrdiff_t D = x->X->cols, pieces = prec == EP_SINGLE ? (D + SUM - 1) / SUM : 1;
   const ptrdiff_t step = pieces > 1 ? (D + pieces - 1) / pieces : D;
-  t->close = prec == EP_SINGLE ? 1e-2 : 1e-4;
+  t->close = close_in[prec == EP_SINGLE];
   t->P = ep_mat_view(prec, rows, cols, t->own->P.data);
   t->U = rows_for(&t->a, x, t->i0, rows, prec, &t->own->U);
   t->V = t->U;
@@ -303,18 +370,6 @@ static ptrdiff_t row_gaps(double *gap, const tile *t, ptrdiff_t i, ptrdiff_t j) 
   return EP_PICK(prec, ep_row_gaps)(gap, p, t->a[i], t->b + j, t->P.cols - j, t->close);
 }
 
-/* Close pairs take a sum of their own each, dearer than a product in double if they are many. Every STRIP-th row is asked. */
-static bool many_close(const tile *t) {
-  ptrdiff_t close = 0, all = 0;
-  double gap[TILE];
-  for (ptrdiff_t i = 0; i < t->P.rows; i += STRIP) {
-    const ptrdiff_t first = first_column(t, i);
-    close += row_gaps(gap, t, i, first) - on_diagonal(t);
-    all += t->P.cols - first;
-  }
-  return close > all / 16;
-}
-
 /* gap = 1 - u'v of unit vectors; near 0 it is |u - v|^2/2, near 2 it is 2 - |u + v|^2/2 */
 static double close_gap(const tile *t, ptrdiff_t i, ptrdiff_t j, double gap) {
   const size_t size = ep_sizeof(t->U.prec);
@@ -328,11 +383,16 @@ static double close_gap(const tile *t, ptrdiff_t i, ptrdiff_t j, double gap) {
 /* row i of the kernel from column j on: products -> gaps -> kernel */
 static void tile_row(double *row, const tile *t, const model *m, const points *x, const points *y,
                      ptrdiff_t i, ptrdiff_t j) {
-  const ptrdiff_t n = t->P.cols - j;
-  if (row_gaps(row, t, i, j))
-    for (ptrdiff_t k = 0; k < n; k++)
-      if (!(row[k] > t->close && row[k] < 2 - t->close)) row[k] = close_gap(t, i, j + k, row[k]);
-  if (t->symmetric && t->i0 + i == t->j0 + j) row[0] = 0; /* a point and itself */
+  const ptrdiff_t n = t->P.cols - j, close = row_gaps(row, t, i, j);
+  const int itself = t->symmetric && t->i0 + i == t->j0 + j; /* the first is the point itself */
+  if (itself) row[0] = 0;
+  if (y->quick && close == itself) {
+    if (itself) kernel_row(row, m, x, t->i0 + i, y, t->j0 + j, 1);
+    quick_row(row + itself, m, x, t->i0 + i, y, t->j0 + j + itself, n - itself);
+    return;
+  }
+  for (ptrdiff_t k = itself; close > itself && k < n; k++)
+    if (!(row[k] > t->close && row[k] < 2 - t->close)) row[k] = close_gap(t, i, j + k, row[k]);
   kernel_row(row, m, x, t->i0 + i, y, t->j0 + j, n);
 }
 
@@ -365,10 +425,7 @@ static long tile_fill(const ep_mat *K, const room *own, const model *m, const po
                       const points *y, ptrdiff_t i0, ptrdiff_t j0, ptrdiff_t rows, ptrdiff_t cols,
                       const volatile int *stop) {
   tile t = {.own = own, .i0 = i0, .j0 = j0, .symmetric = x == y};
-  const bool single = K->prec == EP_SINGLE && x->plain && x->X->prec == EP_SINGLE && y->plain &&
-                      y->X->prec == EP_SINGLE;
-  tile_products(&t, x, y, rows, cols, single ? EP_SINGLE : EP_DOUBLE);
-  if (single && many_close(&t)) tile_products(&t, x, y, rows, cols, EP_DOUBLE);
+  tile_products(&t, x, y, rows, cols, own->P.prec);
   long bad = 0;
   for (ptrdiff_t i = 0; i < rows && !(stop && *stop); i += STRIP) {
     const ptrdiff_t n = ep_least(STRIP, rows - i);
@@ -399,13 +456,14 @@ static ptrdiff_t batch_of(const ep_mat *K) {
                                      : threads;
 }
 
-static ep_status rooms_new(ep_work *work, room **out, ptrdiff_t tall, ptrdiff_t wide, ptrdiff_t D) {
+static ep_status rooms_new(ep_work *work, room **out, ptrdiff_t tall, ptrdiff_t wide, ptrdiff_t D,
+                           ep_precision prec) {
   EP_TRY(ep_work_get(work, out, ep_run_threads(), sizeof **out));
   for (int k = 0; k < ep_run_threads(); k++) {
     room *r = *out + k;
-    EP_TRY(ep_work_mat(work, &r->U, EP_DOUBLE, tall, D));
-    EP_TRY(ep_work_mat(work, &r->V, EP_DOUBLE, wide, D));
-    EP_TRY(ep_work_mat(work, &r->P, EP_DOUBLE, tall, wide));
+    if (prec == EP_DOUBLE) EP_TRY(ep_work_mat(work, &r->U, EP_DOUBLE, tall, D));
+    if (prec == EP_DOUBLE) EP_TRY(ep_work_mat(work, &r->V, EP_DOUBLE, wide, D));
+    EP_TRY(ep_work_mat(work, &r->P, prec, tall, wide));
     EP_TRY(ep_work_mat(work, &r->T, EP_DOUBLE, STRIP, wide));
   }
   return EP_OK;
@@ -426,6 +484,31 @@ static ep_status model_new(model *m, const ep_analytic *a, ep_analytic_kind kind
   return EP_OK;
 }
 
+/* Close pairs take a sum of their own each, dearer than a product in double if they are many: a few pairs are asked. */
+static bool many_close(const points *x, const points *y) {
+  enum { PAIRS = 64 };
+  int close = 0;
+  uint64_t draw = 1;
+  for (int k = 0; k < PAIRS; k++) {
+    draw = draw * 6364136223846793005u + 1442695040888963407u; /* Knuth's */
+    const ptrdiff_t i = (ptrdiff_t)(draw >> 48) % x->X->rows,
+                    j = (ptrdiff_t)(draw >> 32 & 0xffff) % y->X->rows;
+    const ep_mat u = ep_mat_rows(x->X, i, 1), v = ep_mat_rows(y->X, j, 1);
+    const double sum =
+        EP_PICK(EP_SINGLE, ep_row_sum2)(u.data, x->inverse[i], v.data, -y->inverse[j], u.cols);
+    const double gap = 0.5 * sum;
+    close += !(x == y && i == j) && !(gap > close_in[1] && gap < 2 - close_in[1]);
+  }
+  return close > PAIRS / 16;
+}
+
+/* of the products */
+static ep_precision precision_of(const ep_mat *K, const points *x, const points *y) {
+  const bool single = K->prec == EP_SINGLE && x->plain && x->X->prec == EP_SINGLE && y->plain &&
+                      y->X->prec == EP_SINGLE;
+  return single && !many_close(x, y) ? EP_SINGLE : EP_DOUBLE;
+}
+
 /* `r`: Y made ready, or NULL */
 static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep_mat *X,
                         const ep_mat *Y, const ep_analytic_ready *r) {
@@ -441,7 +524,10 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   const ptrdiff_t batch = batch_of(K);
   const volatile int *stop = ep_run_stop();
   room *rooms;
-  EP_TRY(rooms_new(work, &rooms, tall, wide, D));
+  const ep_precision prec = precision_of(K, &x, y);
+  if (prec == EP_SINGLE && can_be_quick(m, &x) && can_be_quick(m, y))
+    EP_TRY(make_quick(work, y, m->a->depth));
+  EP_TRY(rooms_new(work, &rooms, tall, wide, D, prec));
   for (ptrdiff_t first = 0; first < tiles; first += batch) {
     const ptrdiff_t end = ep_least(tiles, first + batch);
     long bad = 0;

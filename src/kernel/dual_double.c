@@ -340,35 +340,36 @@ typedef void fill(const row *r);
 static void bounded_gap(const row *r, fill *f) {
   const double A = *r->x->P, a = *r->x->root, norm = *r->x->norm;
   const double *B = r->y->P, *b = r->y->root;
-  ptrdiff_t close = 0;
+  const double *value = r->value, *gap = r->gap;
+  double *next = r->next, least = INFINITY; /* of b gap */
   if (r->x->over && r->y->over) {
     const double one = *r->x->over, *over = r->y->over;
-#pragma omp simd reduction(+ : close)
+#pragma omp simd reduction(min : least)
     for (ptrdiff_t j = 0; j < r->n; j++) {
-      const double e = 1 - one * over[j] * r->value[j];
-      r->next[j] = e > 0 ? e : 0;
-      close += !(a * b[j] * r->gap[j] > 1e-5);
+      const double e = 1 - one * over[j] * value[j], far = b[j] * gap[j];
+      next[j] = e > 0 ? e : 0;
+      least = far < least ? far : least;
     }
   } else {
-#pragma omp simd reduction(+ : close)
     for (ptrdiff_t j = 0; j < r->n; j++) {
-      const double both = norm * r->y->norm[j], e = (both - r->value[j]) / both;
-      r->next[j] = both > 0 ? (e > 0 ? e : 0) : 1;
-      close += !(a * b[j] * r->gap[j] > 1e-5);
+      const double both = norm * r->y->norm[j], e = (both - value[j]) / both;
+      next[j] = both > 0 ? (e > 0 ? e : 0) : 1;
+      least = fmin(least, b[j] * gap[j]);
     }
   }
+  const bool close = !(a * least > 1e-5);
   for (ptrdiff_t j = 0; close && j < r->n; j++) {
     const double both = norm * r->y->norm[j];
-    if (a * b[j] * r->gap[j] > 1e-5 || fabs(A - B[j]) > 1e-8 * (A + B[j]) || !(both > 0)) continue;
-    const double middle = 0.5 * r->gap[j];
-    double value, slope = 0, next;
+    if (a * b[j] * gap[j] > 1e-5 || fabs(A - B[j]) > 1e-8 * (A + B[j]) || !(both > 0)) continue;
+    const double middle = 0.5 * gap[j];
+    double middle_value, slope = 0, unused;
     const ep_dual_points *y = r->y, other = {.P = B + j,
                                              .root = b + j,
                                              .norm = y->norm + j,
                                              .rho = y->rho ? y->rho + j : NULL,
                                              .table = y->table};
-    if (middle > 0) f(&(row){&value, &slope, &next, &middle, r->x, &other, 1, r->p});
-    r->next[j] = a * b[j] * r->gap[j] * slope / both;
+    if (middle > 0) f(&(row){&middle_value, &slope, &unused, &middle, r->x, &other, 1, r->p});
+    next[j] = a * b[j] * gap[j] * slope / both;
   }
 }
 

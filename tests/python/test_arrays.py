@@ -1,10 +1,12 @@
 """Arrays in and out; what is no array, or a bad one; the process around them."""
+import gc
 import os
 import signal
 import subprocess
 import sys
 import threading
 import time
+import weakref
 
 import eigenpair as ep
 import numpy as np
@@ -194,6 +196,24 @@ def test_the_lock_is_free(X):
         turns.append(time.monotonic())
         time.sleep(0.001)
     assert len(turns) > 10
+
+
+def test_a_thread_stays(X):
+    """Calls one after the other go to one thread of ours, which holds nothing of theirs."""
+    def ours():
+        return sum(t.name == "eigenpair" for t in threading.enumerate())
+
+    ep.analytic_kernel(X)
+    before = ours()
+    points = np.ones((20, 3))
+    found = weakref.ref(points)
+    for _ in range(5):
+        ep.analytic_kernel(points)
+        ep.ntk(ep.Contrastive(width=5, epochs=1).fit(X), X)
+    assert ours() == before >= 1
+    del points
+    gc.collect()
+    assert found() is None
 
 
 def test_fork(X):
