@@ -3,6 +3,7 @@
 
 #include <eigenpair/machine.h>
 #include <errno.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -137,6 +138,7 @@ static ep_status begin_rank(const command *c) {
 }
 
 int main(int argc, char **argv) {
+  signal(SIGXFSZ, SIG_IGN); /* past a limit on sizes of files a write fails, and says so */
   wait_asleep(argv);
   if (argc < 2) return help(NULL);
   if (strcmp(argv[1], "--version") == 0) return version();

@@ -324,17 +324,18 @@ def test_one_place_for_two_things(refused, args):
     ["fit", "--data", "moons:400", "--width", 64, "--epochs", 2, "--every", 1, "--checkpoint", "c.npz", "--out", "new.npz"],
     ["fit", "--data", "x.npy", "--width", 4, "--outputs", 2, "--epochs", 400, "--out", "new.npz", "--history", "h.csv"],
     ["embed", "--data", "many.npy", "--out", "new.npy"],
+    ["ntk", "--data", "moons:400", "--kernel", "analytic", "--out", "new.npy"],
     ["data", "make", "moons:400", "--out", "new.npy"],
     ["data", "convert", "--data", "many.npy", "--labels", "many labels.npy", "--out", "new.idx", "--labels-out", "l.npy"],
     ["data", "convert", "--data", "digits", "--samples", 100, "--out", "new.gz"],
     ["data", "convert", "--data", "digits", "--samples", 100, "--out", "new.idx"],
-], ids=["model", "checkpoint", "history", "embedding", "npy", "labels", "gz", "idx"])
+], ids=["model", "checkpoint", "history", "embedding", "kernel", "npy", "labels", "gz", "idx"])
 def test_full_disk(ep, save, files, args):
     """A disk that fills up is status 1, one line, and no half-written file."""
     save(**{"many": np.ones((2000, 1 if "l.npy" in args else 4)), "many labels": np.ones(2000)})
 
     def small_disk():
-        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        signal.signal(signal.SIGXFSZ, signal.SIG_DFL)  # as a shell's ulimit -f leaves it
         resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))
 
     before = files()
