@@ -173,7 +173,8 @@ static void layer_norms(const points *p, const model *m, int l) {
 }
 
 /* what belongs to the points alone, layer by layer; the tables are of all points, y may be x */
-static ep_status layers_new(ep_work *work, points *x, points *y, const model *m, double entries) {
+static ep_status layers_new(ep_work *work, points *x, points *y, const model *m, double entries,
+                            ep_precision prec) {
   ep_dual_table *tables;
   EP_TRY(ep_work_get(work, &tables, m->a->depth + 1, sizeof *tables));
   x->table = y->table = tables;
@@ -182,6 +183,7 @@ static ep_status layers_new(ep_work *work, points *x, points *y, const model *m,
     layer_variances(x, &m->a->config, l, range);
     if (y != x) layer_variances(y, &m->a->config, l, range);
     EP_TRY(ep_dual_tabulate(work, &tables[l], dual_of(m, l), range[0], range[1], entries));
+    if (prec == EP_SINGLE) ep_dual_table_shorten(&tables[l], 1e-9);
     layer_norms(x, m, l);
     if (y != x) layer_norms(y, m, l);
   }
@@ -505,7 +507,7 @@ static bool many_close(const points *x, const points *y) {
 /* of the products */
 static ep_precision precision_of(const ep_mat *K, const points *x, const points *y) {
   const bool single = K->prec == EP_SINGLE && x->plain && x->X->prec == EP_SINGLE && y->plain &&
-                      y->X->prec == EP_SINGLE;
+                      y->X->prec == EP_SINGLE && x->X->rows > 0 && y->X->rows > 0;
   return single && !many_close(x, y) ? EP_SINGLE : EP_DOUBLE;
 }
 
@@ -515,7 +517,8 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   points x, other, *y = Y ? &other : &x;
   EP_TRY(points_new(work, &x, m, X, NULL));
   if (Y) EP_TRY(points_new(work, &other, m, Y, r ? r->size : NULL));
-  EP_TRY(layers_new(work, &x, y, m, (double)K->rows * (double)K->cols));
+  const ep_precision prec = precision_of(K, &x, y);
+  EP_TRY(layers_new(work, &x, y, m, (double)K->rows * (double)K->cols, prec));
   const ptrdiff_t n = X->rows, n2 = y->X->rows, D = X->cols;
   const ptrdiff_t tall = tile_rows(D, n), wide = tile_rows(D, n2);
   if (n == 0 || n2 == 0) return EP_OK;
@@ -524,7 +527,6 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   const ptrdiff_t batch = batch_of(K);
   const volatile int *stop = ep_run_stop();
   room *rooms;
-  const ep_precision prec = precision_of(K, &x, y);
   if (prec == EP_SINGLE && can_be_quick(m, &x) && can_be_quick(m, y))
     EP_TRY(make_quick(work, y, m->a->depth));
   EP_TRY(rooms_new(work, &rooms, tall, wide, D, prec));
@@ -581,7 +583,7 @@ static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, co
   points x;
   long bad = 0;
   EP_TRY(points_new(work, &x, m, X, NULL));
-  EP_TRY(layers_new(work, &x, &x, m, (double)X->rows));
+  EP_TRY(layers_new(work, &x, &x, m, (double)X->rows, EP_DOUBLE));
 #pragma omp parallel for schedule(static) reduction(+ : bad) if (X->rows * X->cols > WORTH_THREADS)
   for (ptrdiff_t i = 0; i < X->rows; i++) {
     diagonal[i] = 0; /* the gap of a point to itself */

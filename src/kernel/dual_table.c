@@ -159,3 +159,42 @@ ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_mixture_d_f
   if (degree && !(error_of(t, m) <= 0.75 * EP_TABLE_ERROR)) t->degree = 0;
   return EP_OK;
 }
+
+/* sum of |coefficients| of those with a or b >= norms, or d >= degree; all of them are bounds of their terms */
+static double left_out(const double *table, const ep_dual_table *t, int norms, int degree) {
+  double sum = 0;
+  for (int a = 0; a < t->norms; a++)
+    for (int b = 0; b < t->norms; b++)
+      for (int d = 0; d < t->degree; d++)
+        if (a >= norms || b >= norms || d >= degree)
+          sum += fabs(table[(a * t->norms + b) * t->degree + d]);
+  return sum;
+}
+
+/* the value of equal points in the middle of the table: T_d(1) = 1, T_a(0) T_b(0) of a = b = 0 */
+static double at_equal(const double *table, const ep_dual_table *t) {
+  double sum = 0;
+  for (int d = 0; d < t->degree; d++) sum += table[d];
+  return fabs(sum);
+}
+
+static bool shorter_will_do(const ep_dual_table *t, int norms, int degree, double error) {
+  return left_out(t->value, t, norms, degree) <= error * at_equal(t->value, t) &&
+         left_out(t->slope, t, norms, degree) <= error * at_equal(t->slope, t);
+}
+
+static void keep(double *table, const ep_dual_table *t, int norms, int degree) {
+  for (int a = 0; a < norms; a++)
+    for (int b = 0; b < norms; b++)
+      memmove(table + (a * norms + b) * degree, table + (a * t->norms + b) * t->degree,
+              (size_t)degree * sizeof *table);
+}
+
+void ep_dual_table_shorten(ep_dual_table *t, double error) {
+  int norms = t->norms, degree = t->degree;
+  while (norms > 1 && shorter_will_do(t, norms - 1, degree, error / 2)) norms--;
+  while (degree > 1 && shorter_will_do(t, norms, degree - 1, error)) degree--;
+  keep(t->value, t, norms, degree);
+  keep(t->slope, t, norms, degree);
+  t->norms = norms, t->degree = degree;
+}

@@ -27,6 +27,8 @@ ep_status ep_dual_table_new(ep_work *work, ep_dual_table *t, ep_dual_mixture_d_f
 static inline void ep_chebyshev(double T[], double x, int n) {
   for (int k = 0; k < n; k++) T[k] = k == 0 ? 1 : k == 1 ? x : 2 * x * T[k - 1] - T[k - 2];
 }
+/* Leaves out what adds less than `error`, relative to S and S' of equal points. */
+void ep_dual_table_shorten(ep_dual_table *t, double error);
 double ep_dual_table_rho(const ep_dual_table *t, double P);
 /* dual_table_double.c */
 EP_DOUBLE_FN(void, ep_dual_table_row, double *value, double *slope, const ep_dual_table *t,

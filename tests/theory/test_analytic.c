@@ -198,8 +198,8 @@ static void many_tiles(void **state) {
 static void in_single(void **state) {
   (void)state;
   enum { N = 300, D = 784 };
-  static const char *const names[] = {"relu", "erf", "gelu", "leaky:0.2", "erf"};
-  for (int way = 0; way < 15; way++) {
+  static const char *const names[] = {"relu", "erf", "gelu", "leaky:0.2", "erf", "tanh", "sigmoid"};
+  for (int way = 0; way < 21; way++) {
     ep_mat X = matrix(EP_SINGLE, N, D), noise = matrix(EP_DOUBLE, N, D);
     ep_random_fill_normal(&noise, 3, EP_STREAM_DATA, (uint32_t)way);
     for (ptrdiff_t i = 0; i < N; i++)
