@@ -13,7 +13,7 @@ from eigenpair._model import run_config
 from eigenpair._network import from_arrays
 
 
-def race(name, ours, plain, turns=7):
+def race(name, ours, plain, turns=31):
     times = ([], [])
     for _ in range(turns):
         for which, call in enumerate((ours, plain)):
