@@ -55,8 +55,10 @@ ep_status ep_analytic_from(ep_analytic *out, const ep_net_config *config,
                            ep_analytic_kind kind);
 /* K (n x n2) of points X (n x D) and Y (n2 x D); Y NULL: X itself, then K is exactly symmetric. K, X and Y may be of
  * either precision; everything is computed in double but where all three are in single: then products of points, and up to
- * four layers of relu, leaky or erf without biases, are in single (an error of at most 5e-7 sqrt(K_ii K_jj) was seen). Needs a few blocks of rows a thread beside K, X and Y. tanh and sigmoid go by tables
- * of S and S' where the points' norms lie close enough together: 2e-14 beside S and S' of equal points. */
+ * four layers of relu, leaky or erf without biases, are in single (an error of at most 9e-7 sqrt(K_ii K_jj) was seen, of 2e-6
+ * with relu on raw images, which are nearly parallel). Needs a few blocks of rows a thread beside K, X and Y. tanh and sigmoid
+ * go by tables of S and S' where the points' norms lie close enough together: 2e-14 beside S and S' of equal points, in single
+ * 1e-9. */
 ep_status ep_analytic_kernel(ep_run *run, const ep_mat *K, const ep_analytic *a,
                              ep_analytic_kind kind, const ep_mat *X, const ep_mat *Y);
 /* diagonal[i] = K(x_i, x_i) */

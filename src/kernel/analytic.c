@@ -4,7 +4,8 @@
  * The product is in the precision of points and kernel, all else in double. In single a sum of many products loses digits:
  * it is taken from pieces of SUM dimensions, and correlations near 1 or -1, where the angle hangs on the last digits, come
  * from the difference of the points. Rows without such pairs go through a few layers of relu, leaky or erf in single as
- * well. The error of the kernel is then up to 6e-7 of sqrt(K_ii K_jj) instead of 1e-7. */
+ * well. The error of the kernel is then about 5e-7 of sqrt(K_ii K_jj) instead of 1e-7, and up to 2e-6 where relu meets
+ * points of which most are nearly parallel (raw images): there the angle is the root of a small gap. */
 #include "core/mem.h"
 #include "core/products.h"
 #include "core/vector.h"
