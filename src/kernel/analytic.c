@@ -34,8 +34,8 @@ typedef struct {
   double *P, *root, *norm, *rho; /* (L + 1) x n: the layers 0 .. L; of layer 0 only norm is used */
   double *over, *damp;           /* 1 / norm, 1 / sqrt(1 + 2 P) */
   const ep_dual_table *table;    /* (L + 1) of all points of the call; degree 0: none */
-  float *
-      quick; /* root, over, damp of every layer in single, 3 (L + 1) x n; NULL: rows go through the layers in double */
+  /* root, over, damp of every layer in single, 3 (L + 1) x n; NULL: rows go through the layers in double */
+  float *quick;
 } points;
 
 typedef struct {
