@@ -16,21 +16,21 @@ EP_BEGIN
  * angles in the representation as it is, since the scale of its coordinates is part of it. */
 typedef enum { EP_STANDARDISE_AUTO, EP_STANDARDISE_ON, EP_STANDARDISE_OFF } ep_standardise;
 
-#define EP_PROBE_OPTIONS(X, S)                                                                 \
-  X(S, CHOICE, standardise, "auto", 0, 0, ep_standardise_name,                                 \
-    "mean 0 and deviation 1 by the training part; auto: for all but knn")                      \
-  X(S, REAL, holdout, "0.2", 0.001, 0.999, NULL,                                               \
-    "without a test embedding: share of the points kept for testing, drawn with --seed")       \
-  X(S, REAL, ridge, "1e-4", 0, 1e12, ep_auto_name,                                             \
-    "linear: penalty ridge/2 |W|^2 beside the mean loss; auto: the best on held-out training " \
-    "points")                                                                                  \
-  X(S, REAL, penalty, "auto", 0, 1e12, ep_auto_name,                                           \
-    "ridge: penalty |W|^2 beside the mean square; auto: the best on held-out training points") \
-  X(S, REAL, cost, "0.01", 1e-12, 1e12, NULL, "svm: weight of the sum of squared hinges")      \
-  X(S, REAL, tolerance, "1e-4", 1e-9, 0.5, NULL,                                               \
-    "linear, svm: stop when the gradient is this small a part of what it was at the start")    \
-  X(S, INT, iterations, "1000", 1, 1e6, NULL, "linear, svm: at most so many iterations")       \
-  X(S, INT, neighbours, "20", 1, 1e6, NULL, "knn: neighbours that vote")                       \
+#define EP_PROBE_OPTIONS(X, S)                                                                   \
+  X(S, CHOICE, standardise, "auto", 0, 0, ep_standardise_name,                                   \
+    "mean 0 and deviation 1 by the training part; auto: for all but knn")                        \
+  X(S, REAL, holdout, "0.2", 0.001, 0.999, NULL,                                                 \
+    "without a test embedding: share of the points kept for testing, drawn with --seed")         \
+  X(S, REAL, ridge, "1e-4", 0, 1e12, ep_auto_name,                                               \
+    "linear: penalty ridge/2 |W|^2 beside the mean loss; auto: least loss on held-out training " \
+    "points")                                                                                    \
+  X(S, REAL, penalty, "auto", 0, 1e12, ep_auto_name,                                             \
+    "ridge: penalty |W|^2 beside the mean square; auto: the best on held-out training points")   \
+  X(S, REAL, cost, "0.01", 1e-12, 1e12, NULL, "svm: weight of the sum of squared hinges")        \
+  X(S, REAL, tolerance, "1e-4", 1e-9, 0.5, NULL,                                                 \
+    "linear, svm: stop when the gradient is this small a part of what it was at the start")      \
+  X(S, INT, iterations, "1000", 1, 1e6, NULL, "linear, svm: at most so many iterations")         \
+  X(S, INT, neighbours, "20", 1, 1e6, NULL, "knn: neighbours that vote")                         \
   X(S, REAL, temperature, "0.07", 1e-6, 1e6, NULL, "knn: votes are exp(cosine / temperature)")
 
 typedef struct {

@@ -227,27 +227,32 @@ static ep_status fit_part(ep_mat *W, ep_probe_result *info, ep_work *work, const
   return info->converged ? EP_OK : minimise(x, n, &state);
 }
 
-/* The best penalty on training points that were held out. From the largest on, each descent from where the last one ended: small
- * ones take long from 0. Two in a row that are no better end it. */
+/* The penalty with the least mean loss on training points that were held out (their accuracy is a count of a few errors, and
+ * luck decides). From the largest on, each descent from where the last one ended: small ones take long from 0. Two in a row that
+ * are no better end it. */
 static ep_status choose_ridge(double *ridge, ep_probe_result *info, ep_work *work,
                               const ep_probe_task *t) {
   ep_part fit, judge;
-  ep_mat last;
-  double best = -1, score;
+  ep_logistic judged;
+  ep_mat last, slope;
+  double least = INFINITY;
   int worse = 0;
   EP_TRY(ep_penalty_parts(&fit, &judge, work, t));
   EP_TRY(ep_work_mat(work, &last, EP_DOUBLE, t->classes, fit.rows.X->cols + 1));
+  EP_TRY(ep_work_mat(work, &slope, EP_DOUBLE, t->classes, fit.rows.X->cols + 1));
+  EP_TRY(ep_logistic_new(&judged, work, &judge, t->classes, 0, 0.25 * ep_run_memory(t->run)));
   ep_mat_fill(&last, 0);
   for (int k = EP_PENALTIES - 1; k >= 0 && worse < 2; k--) {
     ep_work own = {0};
     ep_mat W;
-    ep_status st = fit_part(&W, info, &own, &fit, ep_penalties[k], &last, t);
-    if (!st) st = ep_penalty_score(&score, &own, &judge, &W);
+    const ep_status st = fit_part(&W, info, &own, &fit, ep_penalties[k], &last, t);
     if (!st) ep_mat_copy(&last, &W);
     ep_work_free(&own);
     if (st) return st;
-    worse = score > best ? 0 : worse + 1;
-    if (score > best) best = score, *ridge = ep_penalties[k];
+    const double loss = ep_logistic_loss(&slope, &judged, &last);
+    EP_CHECK(isfinite(loss), EP_ERR_NUMERIC, "the loss of points held out is not a number");
+    worse = loss < least ? 0 : worse + 1;
+    if (loss < least) least = loss, *ridge = ep_penalties[k];
   }
   return EP_OK;
 }

@@ -57,7 +57,6 @@ void ep_split(ptrdiff_t *order, ptrdiff_t n, ptrdiff_t first, uint64_t seed, uin
 enum { EP_PENALTIES = 7 };
 extern const double ep_penalties[EP_PENALTIES];
 ep_status ep_penalty_parts(ep_part *fit, ep_part *judge, ep_work *work, const ep_probe_task *task);
-ep_status ep_penalty_score(double *score, ep_work *work, const ep_part *judge, const ep_mat *W);
 
 /* ---- tiles.c: how near all rows of A and B are, never all pairs at once */
 

@@ -404,7 +404,7 @@ def test_ridge_is_least_squares(probe, save, rng):
 def test_a_chosen_penalty(probe, save, rng, name, option):
     """auto is one of the grid; on few points in many dimensions of noise it beats the smallest one."""
     X, y = blobs(rng, 160, 100)
-    T, yt = blobs(rng, 600, 100)
+    T, yt = blobs(rng, 6000, 100)
     save(x=X, y=y, t=T, yt=yt)
     args = ["--embedding", "x.npy", "--labels", "y.npy", "--test-embedding", "t.npy", "--test-labels", "yt.npy"]
     chosen = probe(*args, "--probe", name, option, "auto")
@@ -412,6 +412,15 @@ def test_a_chosen_penalty(probe, save, rng, name, option):
     assert chosen["penalty"] in [10.0 ** k for k in range(-6, 1)] or any(
         chosen["penalty"] == pytest.approx(10.0 ** k) for k in range(-6, 1))
     assert chosen["penalty"] > 1e-4 and chosen["accuracy"] > least["accuracy"]
+
+
+def test_a_penalty_is_chosen_by_loss(probe, save, rng):
+    """Classes far apart: every penalty has every held-out point right, and the smaller, the smaller the loss."""
+    y = np.arange(300) % 3
+    X = 50 * np.eye(3)[y] + rng.normal(size=(300, 3))
+    save(x=X, y=y)
+    r = probe("--embedding", "x.npy", "--labels", "y.npy", "--test-embedding", "x.npy", "--test-labels", "y.npy", "--ridge", "auto")
+    assert r["accuracy"] == 1 and r["penalty"] == pytest.approx(1e-6)
 
 
 def test_ridge_memory(ep, save, rng):
