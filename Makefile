@@ -67,8 +67,9 @@ test-matrix: build
 # that were built without it is left out, and nothing else.
 test-tsan: setup
 	@cmake --preset tsan >/dev/null
-	@cmake --build --preset tsan -j $(JOBS) --target unit_test_run -- --no-print-directory --quiet
+	@cmake --build --preset tsan -j $(JOBS) --target unit_test_run unit_test_crew -- --no-print-directory --quiet
 	@TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1 build/tsan/tests/unit_test_run
+	@TSAN_OPTIONS=ignore_noninstrumented_modules=1:halt_on_error=1:die_after_fork=0 build/tsan/tests/unit_test_crew
 
 .PHONY: test-rows
 # a loss, a method and a map more, by one row each, in a copy of the sources

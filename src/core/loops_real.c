@@ -1,3 +1,4 @@
+#include "core/crew.h"
 #include "core/loops.h"
 #include "core/threads.h"
 #include "core/vector.h"
@@ -5,8 +6,7 @@
 #include <math.h>
 
 /* A matrix is worked on in pieces of a row; sums of pieces are added in fixed groups, so that no result
- * depends on the thread count. A region of OpenMP takes a microsecond even where its `if` says no: there is none for little
- * work. */
+ * depends on the thread count. */
 enum { PIECE = 4096, GROUPS = 64 };
 
 typedef struct {
@@ -49,20 +49,27 @@ static double sum_range(sum_fn *f, const ep_mat *A, const ep_mat *B, ptrdiff_t f
   return sum;
 }
 
+typedef struct {
+  sum_fn *f;
+  const ep_mat *A, *B;
+  double part[GROUPS];
+} sum_loop;
+
+static void sum_groups(void *of, ptrdiff_t first, ptrdiff_t end) {
+  sum_loop *s = of;
+  const ptrdiff_t n = pieces(s->A);
+  for (ptrdiff_t g = first; g < end; g++)
+    s->part[g] = sum_range(s->f, s->A, s->B, n * g / GROUPS, n * (g + 1) / GROUPS);
+}
+
 /* sum over the pieces of f(A, B, piece) */
 static double sum_pieces(sum_fn *f, const ep_mat *A, const ep_mat *B) {
-  double part[GROUPS], total = 0;
+  sum_loop s = {.f = f, .A = A, .B = B};
   const ptrdiff_t n = pieces(A);
+  double total = 0;
   if (n <= GROUPS && !ep_worth_entries(A)) return sum_range(f, A, B, 0, n); /* a group each */
-  if (!ep_worth_entries(A)) {
-    for (int g = 0; g < GROUPS; g++)
-      part[g] = sum_range(f, A, B, n * g / GROUPS, n * (g + 1) / GROUPS);
-  } else {
-#pragma omp parallel for schedule(dynamic)
-    for (int g = 0; g < GROUPS; g++)
-      part[g] = sum_range(f, A, B, n * g / GROUPS, n * (g + 1) / GROUPS);
-  }
-  for (int g = 0; g < GROUPS; g++) total += part[g];
+  ep_crew_loop(GROUPS, 1, ep_worth_entries(A), sum_groups, &s);
+  for (int g = 0; g < GROUPS; g++) total += s.part[g];
   return total;
 }
 
@@ -89,37 +96,51 @@ static double max_piece(double top, const ep_mat *A, piece p) {
   return nan ? NAN : top;
 }
 
+typedef struct {
+  const ep_mat *A;
+  double part[GROUPS];
+} max_loop;
+
+static void max_groups(void *of, ptrdiff_t first, ptrdiff_t end) {
+  max_loop *m = of;
+  const ptrdiff_t n = pieces(m->A);
+  for (ptrdiff_t g = first; g < end; g++) {
+    m->part[g] = 0;
+    for (ptrdiff_t k = n * g / GROUPS; k < n * (g + 1) / GROUPS; k++)
+      m->part[g] = max_piece(m->part[g], m->A, piece_at(m->A, k));
+  }
+}
+
 double R(ep_loop_max)(const ep_mat *A) {
   const ep_mat F = flat(A);
-  const ptrdiff_t n = pieces(&F);
+  max_loop m = {.A = &F};
   double top = 0;
-  int nan = 0;
-  if (!ep_worth_entries(A)) {
-    for (ptrdiff_t k = 0; k < n; k++) top = max_piece(top, &F, piece_at(&F, k));
-    return top;
+  ep_crew_loop(GROUPS, 4, ep_worth_entries(A), max_groups, &m);
+  for (int g = 0; g < GROUPS; g++) {
+    if (m.part[g] != m.part[g]) return NAN;
+    if (m.part[g] > top) top = m.part[g];
   }
-#pragma omp parallel for schedule(dynamic, 16) reduction(max : top, nan)
-  for (ptrdiff_t k = 0; k < n; k++) {
-    const double x = max_piece(0, &F, piece_at(&F, k));
-    if (x > top) top = x;
-    if (x != x) nan = 1;
-  }
-  return nan ? NAN : top;
+  return top;
 }
 
 /* f(A, B, x, piece) for every piece */
 typedef void piece_fn(const ep_mat *A, const ep_mat *B, double x, piece p);
 
+typedef struct {
+  piece_fn *f;
+  ep_mat a, b;
+  double x;
+} piece_loop;
+
+static void some_pieces(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const piece_loop *l = of;
+  for (ptrdiff_t k = first; k < end; k++) l->f(&l->a, &l->b, l->x, piece_at(&l->a, k));
+}
+
 static void each_piece(piece_fn *f, const ep_mat *A, const ep_mat *B, double x) {
   const bool gaps = A->ld != A->cols || B->ld != B->cols;
-  const ep_mat a = gaps ? *A : flat(A), b = gaps ? *B : flat(B);
-  const ptrdiff_t n = pieces(&a);
-  if (!ep_worth_entries(A)) {
-    for (ptrdiff_t k = 0; k < n; k++) f(&a, &b, x, piece_at(&a, k));
-    return;
-  }
-#pragma omp parallel for schedule(dynamic, 16)
-  for (ptrdiff_t k = 0; k < n; k++) f(&a, &b, x, piece_at(&a, k));
+  piece_loop l = {f, gaps ? *A : flat(A), gaps ? *B : flat(B), x};
+  ep_crew_loop(pieces(&l.a), 16, ep_worth_entries(A), some_pieces, &l);
 }
 
 /* y_ij += c x_ij */
@@ -157,24 +178,35 @@ void R(ep_loop_copy_from)(const ep_mat *to, const ep_mat *from) {
   each_piece(copy_piece, to, from, 0);
 }
 
-/* g_ji = g_ij for j > i, in tiles that stay in cache */
-void R(ep_loop_mirror)(const ep_mat *G) {
-  enum { TILE = 32 };
-#pragma omp parallel for schedule(dynamic, 4) if (ep_worth_entries(G))
-  for (ptrdiff_t i0 = 0; i0 < G->rows; i0 += TILE)
+/* the lower triangle, in tiles that stay in cache; a turn is a row of them */
+enum { TILE = 32 };
+
+/* g_ji = g_ij for j > i */
+static void mirror_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_mat *G = of;
+  for (ptrdiff_t i0 = first * TILE; i0 < end * TILE; i0 += TILE)
     for (ptrdiff_t j0 = 0; j0 <= i0; j0 += TILE)
       for (ptrdiff_t i = i0; i < i0 + TILE && i < G->rows; i++)
         for (ptrdiff_t j = j0; j < j0 + TILE && j < i; j++) *at(G, i, j) = *at(G, j, i);
 }
 
-void R(ep_loop_symmetrise)(const ep_mat *A) {
-  enum { TILE = 32 };
-#pragma omp parallel for schedule(dynamic, 4) if (ep_worth_entries(A))
-  for (ptrdiff_t i0 = 0; i0 < A->rows; i0 += TILE)
+static void symmetrise_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_mat *A = of;
+  for (ptrdiff_t i0 = first * TILE; i0 < end * TILE; i0 += TILE)
     for (ptrdiff_t j0 = 0; j0 <= i0; j0 += TILE)
       for (ptrdiff_t i = i0; i < i0 + TILE && i < A->rows; i++)
         for (ptrdiff_t j = j0; j < j0 + TILE && j < i; j++)
           *at(A, i, j) = *at(A, j, i) = (*at(A, i, j) + *at(A, j, i)) / 2;
+}
+
+void R(ep_loop_mirror)(const ep_mat *G) {
+  ep_mat of = *G;
+  ep_crew_loop((G->rows + TILE - 1) / TILE, 4, ep_worth_entries(G), mirror_tiles, &of);
+}
+
+void R(ep_loop_symmetrise)(const ep_mat *A) {
+  ep_mat of = *A;
+  ep_crew_loop((A->rows + TILE - 1) / TILE, 4, ep_worth_entries(A), symmetrise_tiles, &of);
 }
 
 /* two rows of A with four of B: eight sums, each number loaded serves two or four of them */
@@ -191,9 +223,14 @@ static void skinny_tile(real out[8], const real *restrict a0, const real *restri
   for (int i = 0; i < 8; i++) out[i] = all[i];
 }
 
-void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
-#pragma omp parallel for schedule(dynamic, 16) if (ep_worth_entries(A))
-  for (ptrdiff_t i = 0; i < A->rows; i += 2) {
+typedef struct {
+  const ep_mat *C, *A, *B;
+} skinny_loop;
+
+static void skinny_rows(void *of, ptrdiff_t first, ptrdiff_t end) { /* a turn: two rows */
+  const ep_mat *C = ((skinny_loop *)of)->C, *A = ((skinny_loop *)of)->A,
+               *B = ((skinny_loop *)of)->B;
+  for (ptrdiff_t i = 2 * first; i < ep_least(2 * end, A->rows); i += 2) {
     const ptrdiff_t second = i + 1 < A->rows ? i + 1 : i;
     for (ptrdiff_t j = 0; j < B->rows; j += 4) {
       real sums[8];
@@ -206,6 +243,11 @@ void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
       }
     }
   }
+}
+
+void R(ep_loop_skinny)(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
+  skinny_loop l = {C, A, B};
+  ep_crew_loop((A->rows + 1) / 2, 16, ep_worth_entries(A), skinny_rows, &l);
 }
 
 /* A <- A . (G B), tile by tile of A: two rows of four vectors, whose sums stay in registers and share what is loaded of B */

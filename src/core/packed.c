@@ -1,6 +1,7 @@
 /* Packing: which rows share a panel, which columns a panel lists. The products: packed_real.c. */
 #include "core/packed.h"
 
+#include "core/crew.h"
 #include "core/mem.h"
 
 #include <eigenpair/packed.h>
@@ -25,31 +26,42 @@ static double entry(const ep_mat *X, int transposed, ptrdiff_t i, ptrdiff_t k) {
   return transposed ? ep_get(X, k, i) : ep_get(X, i, k);
 }
 
+/* a side while it is packed; loops over its rows, windows of them and blocks are shared out */
+typedef struct {
+  ep_side *side;
+  const ep_mat *X;
+  int transposed;
+  uint64_t (*bits)[WORDS]; /* of every row, and the rows still to be placed */
+  ptrdiff_t *left;
+} packing;
+
 /* bits[i] = support of row i, on at most BITS columns spread over all */
-static void supports(uint64_t (*bits)[WORDS], const ep_mat *X, int transposed, ptrdiff_t rows,
-                     ptrdiff_t depth) {
-  const ptrdiff_t step = (depth + BITS - 1) / BITS;
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < rows; i++)
+static void supports(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const packing *p = of;
+  const ptrdiff_t depth = p->side->depth, step = (depth + BITS - 1) / BITS;
+  for (ptrdiff_t i = first; i < end; i++)
     for (ptrdiff_t k = 0, b = 0; k < depth; k += step, b++)
-      if (entry(X, transposed, i, k) != 0) bits[i][b / 64] |= (uint64_t)1 << (b % 64);
+      if (entry(p->X, p->transposed, i, k) != 0) p->bits[i][b / 64] |= (uint64_t)1 << (b % 64);
 }
 
-static ep_status order_rows(ep_work *work, ep_side *side, const ep_mat *X, int transposed) {
-  const ptrdiff_t columns = side->depth < BITS ? side->depth : BITS;
-  uint64_t(*bits)[WORDS];
-  ptrdiff_t *left;
-  EP_TRY(ep_work_get(work, &bits, side->rows, sizeof *bits));
-  EP_TRY(ep_work_get(work, &left, side->rows, sizeof *left));
-  supports(bits, X, transposed, side->rows, side->depth);
-  for (ptrdiff_t i = 0; i < side->rows; i++) left[i] = i;
-  const ptrdiff_t window = WINDOW / EP_PANEL_ROWS * EP_PANEL_ROWS;
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t i0 = 0; i0 < side->rows; i0 += window) {
-    const ptrdiff_t n = side->rows - i0 < window ? side->rows - i0 : window;
-    EP_PICK(X->prec, ep_side_order)
-    (side->order + i0, bits[0], left + i0, n, (int)((columns + 63) / 64));
+static void order_windows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const packing *p = of;
+  const ptrdiff_t window = WINDOW / EP_PANEL_ROWS * EP_PANEL_ROWS, rows = p->side->rows;
+  const ptrdiff_t columns = p->side->depth < BITS ? p->side->depth : BITS;
+  for (ptrdiff_t i0 = first * window; i0 < end * window && i0 < rows; i0 += window) {
+    const ptrdiff_t n = rows - i0 < window ? rows - i0 : window;
+    EP_PICK(p->X->prec, ep_side_order)
+    (p->side->order + i0, p->bits[0], p->left + i0, n, (int)((columns + 63) / 64));
   }
+}
+
+static ep_status order_rows(ep_work *work, packing *p) {
+  const ptrdiff_t rows = p->side->rows, window = WINDOW / EP_PANEL_ROWS * EP_PANEL_ROWS;
+  EP_TRY(ep_work_get(work, &p->bits, rows, sizeof *p->bits));
+  EP_TRY(ep_work_get(work, &p->left, rows, sizeof *p->left));
+  ep_crew_loop(rows, 64, true, supports, p);
+  for (ptrdiff_t i = 0; i < rows; i++) p->left[i] = i;
+  ep_crew_loop((rows + window - 1) / window, 1, true, order_windows, p);
   return EP_OK;
 }
 
@@ -70,6 +82,18 @@ static ptrdiff_t list_columns(uint16_t *index, const ep_side *side, const ep_mat
   return n;
 }
 
+static void count_columns(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const packing *p = of;
+  for (ptrdiff_t b = first; b < end; b++)
+    p->side->start[b + 1] = list_columns(NULL, p->side, p->X, p->transposed, b);
+}
+
+static void fill_columns(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const packing *p = of;
+  for (ptrdiff_t b = first; b < end; b++)
+    list_columns(p->side->index + p->side->start[b], p->side, p->X, p->transposed, b);
+}
+
 static ep_status allocate(void *out, ptrdiff_t count, size_t size) {
   void *p = ep_alloc(count, size);
   EP_CHECK(p, EP_ERR_NOMEM, "no memory to pack the data (%td x %zu bytes)", count, size);
@@ -87,10 +111,9 @@ static ep_status pack_side(ep_work *work, ep_side *side, const ep_mat *X, int tr
   EP_TRY(allocate(&side->order, places, sizeof *side->order));
   EP_TRY(allocate(&side->start, blocks + 1, sizeof *side->start));
   for (ptrdiff_t i = 0; i < places; i++) side->order[i] = i < side->rows ? i : -1;
-  if (ordered) EP_TRY(order_rows(work, side, X, transposed));
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t b = 0; b < blocks; b++)
-    side->start[b + 1] = list_columns(NULL, side, X, transposed, b);
+  packing p = {.side = side, .X = X, .transposed = transposed};
+  if (ordered) EP_TRY(order_rows(work, &p));
+  ep_crew_loop(blocks, 16, true, count_columns, &p);
   for (ptrdiff_t b = 0; b < blocks; b++) side->start[b + 1] += side->start[b];
   return EP_OK;
 }
@@ -99,9 +122,7 @@ static ep_status fill_side(ep_side *side, const ep_mat *X, int transposed) {
   const ptrdiff_t blocks = side->panels * side->chunks, entries = side->start[blocks];
   EP_TRY(allocate(&side->index, entries, sizeof *side->index));
   EP_TRY(allocate(&side->value, entries * EP_PANEL_ROWS, ep_sizeof(X->prec)));
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t b = 0; b < blocks; b++)
-    list_columns(side->index + side->start[b], side, X, transposed, b);
+  ep_crew_loop(blocks, 16, true, fill_columns, &(packing){side, X, transposed, NULL, NULL});
   EP_PICK(X->prec, ep_side_values)(side, X, transposed);
   return EP_OK;
 }

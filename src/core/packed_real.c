@@ -2,12 +2,12 @@
  *
  * The inner function keeps a tile of 6 x 2 vectors of sums in registers, 6 x 4 where there are 32 of them; per listed column
  * it loads one row of B and six numbers of L. Cost: the dense product's times the share of listed columns. */
+#include "core/crew.h"
 #include "core/packed.h"
 #include "core/threads.h"
 #include "core/vector.h"
 
 #include <eigenpair/run.h>
-#include <omp.h>
 #include <string.h>
 
 enum {
@@ -50,18 +50,30 @@ void R(ep_side_order)(ptrdiff_t *order, const uint64_t *bits, ptrdiff_t *left, p
 }
 
 /* the values of side->index, once rows are ordered and columns listed */
-void R(ep_side_values)(ep_side *side, const ep_mat *X, int transposed) {
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t b = 0; b < side->chunks * side->panels; b++) {
+typedef struct {
+  ep_side *side;
+  const ep_mat *X;
+  int transposed;
+} values_loop;
+
+static void some_values(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const values_loop *l = of;
+  const ep_side *side = l->side;
+  for (ptrdiff_t b = first; b < end; b++) {
     const ptrdiff_t *rows = side->order + b % side->panels * MR;
     const ptrdiff_t k0 = b / side->panels * EP_PANEL_DEPTH;
     real *to = (real *)side->value + side->start[b] * MR;
     for (ptrdiff_t e = side->start[b]; e < side->start[b + 1]; e++, to += MR) {
       const ptrdiff_t k = k0 + side->index[e];
       for (int r = 0; r < MR; r++)
-        to[r] = rows[r] < 0 ? 0 : transposed ? *at(X, k, rows[r]) : *at(X, rows[r], k);
+        to[r] = rows[r] < 0 ? 0 : l->transposed ? *at(l->X, k, rows[r]) : *at(l->X, rows[r], k);
     }
   }
+}
+
+void R(ep_side_values)(ep_side *side, const ep_mat *X, int transposed) {
+  values_loop l = {side, X, transposed};
+  ep_crew_loop(side->chunks * side->panels, 16, true, some_values, &l);
 }
 
 static inline __attribute__((always_inline)) void fetch(const real *b, const int wide) {
@@ -129,7 +141,7 @@ typedef struct {
 } split;
 
 static split share_out(ptrdiff_t cols, ptrdiff_t row_panels) {
-  const ptrdiff_t panels = (cols + NR - 1) / NR, threads = omp_get_max_threads();
+  const ptrdiff_t panels = (cols + NR - 1) / NR, threads = ep_run_threads();
   split s = {.width = panels < PANELS_AT_ONCE ? panels : PANELS_AT_ONCE, .groups = 1};
   s.blocks = (panels + s.width - 1) / s.width;
   if (s.blocks < 4 * threads && panels * row_panels > 64) s.groups = threads;
@@ -167,18 +179,25 @@ static void store_rows(const ep_mat *A, double alpha, const ptrdiff_t *rows, ptr
   }
 }
 
-/* A = alpha L V' */
-void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
-                       void *scratch) {
-  const split s = share_out(V->rows, L->panels);
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic) if (worth_threads(L, V->rows))
-  for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
-    if (stop && *stop) continue;
-    const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
-    const ptrdiff_t wide = ep_least(s.width, (V->rows - j0 + NR - 1) / NR);
-    const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
-    real *B = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 0);
+/* a product of a packed side, whose tasks are shared out */
+typedef struct {
+  const ep_mat *to, *from;
+  double alpha, beta;
+  const ep_side *L;
+  real *scratch;
+  split s;
+  const volatile int *stop;
+} side_loop;
+
+static void nt_tasks(void *of, ptrdiff_t first_task, ptrdiff_t end) {
+  const side_loop *l = of;
+  const ep_mat *A = l->to, *V = l->from;
+  const ep_side *L = l->L;
+  for (ptrdiff_t task = first_task; task < end && !(l->stop && *l->stop); task++) {
+    const ptrdiff_t j0 = task / l->s.groups * l->s.width * NR, g = task % l->s.groups;
+    const ptrdiff_t wide = ep_least(l->s.width, (V->rows - j0 + NR - 1) / NR);
+    const ptrdiff_t p0 = group_start(L, g, l->s.groups), p1 = group_start(L, g + 1, l->s.groups);
+    real *B = l->scratch + ep_crew_thread() * ep_side_scratch(L, 0);
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = ep_least(EP_PANEL_DEPTH, L->depth - k0);
       pack_transposed(B, V, j0, wide, k0, depth);
@@ -189,10 +208,18 @@ void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep
           real tile[MR * NR] = {0};
           tile_sum(tile, (const real *)L->value + first * MR, L->index + first, count,
                    B + w * depth * NR, V->rows - j0 - w * NR);
-          store_rows(A, alpha, L->order + p * MR, j0 + w * NR, tile, chunk > 0);
+          store_rows(A, l->alpha, L->order + p * MR, j0 + w * NR, tile, chunk > 0);
         }
     }
   }
+}
+
+/* A = alpha L V' */
+void R(ep_side_mul_nt)(const ep_mat *A, double alpha, const ep_side *L, const ep_mat *V,
+                       void *scratch) {
+  const split s = share_out(V->rows, L->panels);
+  side_loop l = {A, V, alpha, 0, L, scratch, s, ep_run_loose_stop()};
+  ep_crew_loop(s.blocks * s.groups, 1, worth_threads(L, V->rows), nt_tasks, &l);
 }
 
 /* G[j][row] = alpha C[row][j] + beta G[j][row] for the panels p0..p1 of C (rows in panel order) */
@@ -209,20 +236,16 @@ static void store_transposed(const ep_mat *G, double alpha, const real *C, const
   }
 }
 
-/* G = alpha B' L' + beta G, L = X' packed by columns of X */
-void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
-                       double beta, void *scratch) {
-  const split s = share_out(B->cols, L->panels);
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic) if (worth_threads(L, B->cols))
-  for (ptrdiff_t task = 0; task < s.blocks * s.groups; task++) {
-    if (stop && *stop) continue;
-    const ptrdiff_t j0 = task / s.groups * s.width * NR, g = task % s.groups;
-    const ptrdiff_t wide = ep_least(s.width, (B->cols - j0 + NR - 1) / NR);
-    const ptrdiff_t p0 = group_start(L, g, s.groups), p1 = group_start(L, g + 1, s.groups);
+static void tn_tasks(void *of, ptrdiff_t first_task, ptrdiff_t end) {
+  const side_loop *l = of;
+  const ep_mat *B = l->from;
+  const ep_side *L = l->L;
+  for (ptrdiff_t task = first_task; task < end && !(l->stop && *l->stop); task++) {
+    const ptrdiff_t j0 = task / l->s.groups * l->s.width * NR, g = task % l->s.groups;
+    const ptrdiff_t wide = ep_least(l->s.width, (B->cols - j0 + NR - 1) / NR);
+    const ptrdiff_t p0 = group_start(L, g, l->s.groups), p1 = group_start(L, g + 1, l->s.groups);
     const ptrdiff_t c_size = (p1 - p0) * MR * NR;
-    real *C = (real *)scratch + omp_get_thread_num() * ep_side_scratch(L, 1),
-         *Bp = C + c_size * wide;
+    real *C = l->scratch + ep_crew_thread() * ep_side_scratch(L, 1), *Bp = C + c_size * wide;
     memset(C, 0, (size_t)(c_size * wide) * sizeof(real));
     for (ptrdiff_t chunk = 0; chunk < L->chunks; chunk++) {
       const ptrdiff_t k0 = chunk * EP_PANEL_DEPTH, depth = ep_least(EP_PANEL_DEPTH, L->depth - k0);
@@ -238,6 +261,14 @@ void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_
         }
     }
     for (ptrdiff_t w = 0; w < wide; w++)
-      store_transposed(G, alpha, C + w * c_size, L, p0, p1, j0 + w * NR, beta);
+      store_transposed(l->to, l->alpha, C + w * c_size, L, p0, p1, j0 + w * NR, l->beta);
   }
+}
+
+/* G = alpha B' L' + beta G, L = X' packed by columns of X */
+void R(ep_side_mul_tn)(const ep_mat *G, double alpha, const ep_mat *B, const ep_side *L,
+                       double beta, void *scratch) {
+  const split s = share_out(B->cols, L->panels);
+  side_loop l = {G, B, alpha, beta, L, scratch, s, ep_run_loose_stop()};
+  ep_crew_loop(s.blocks * s.groups, 1, worth_threads(L, B->cols), tn_tasks, &l);
 }

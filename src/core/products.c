@@ -2,6 +2,7 @@
  * share out. The tiles depend on the shapes alone, so a product has the same bits on any number of threads. */
 #include "core/products.h"
 
+#include "core/crew.h"
 #include "core/loops.h"
 #include "core/threads.h"
 #include "core/vector.h"
@@ -39,7 +40,7 @@ static double tile_side(double entries) { return fmin(1000, fmax(240, sqrt(entri
 
 static ptrdiff_t tiles(ptrdiff_t n, ptrdiff_t piece) { return (n + piece - 1) / piece; }
 
-static bool solo(double operations) { return !ep_worth_threads(operations) || omp_in_parallel(); }
+static bool solo(double operations) { return !ep_worth_threads(operations) || ep_crew_busy(); }
 
 /* ---- C = alpha op(A) op(B) + beta C */
 
@@ -64,6 +65,29 @@ static ep_mat op_rows(const ep_mat *A, ep_trans t, ptrdiff_t i, ptrdiff_t n) {
   return t == EP_N ? ep_mat_rows(A, i, n) : ep_mat_cols(A, i, n);
 }
 
+typedef struct {
+  const ep_mat *C, *A, *B;
+  double alpha, beta;
+  ep_trans ta, tb;
+  ptrdiff_t rows, cols; /* of a tile */
+  const volatile int *stop;
+} product;
+
+static void mul_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const product *p = of;
+  const ep_mat *C = p->C;
+  const ptrdiff_t across = tiles(C->cols, p->cols);
+  const ep_trans columns =
+      p->tb == EP_N ? EP_T : EP_N; /* columns of op(B) are rows of its transpose */
+  for (ptrdiff_t t = first; t < end && !(p->stop && *p->stop); t++) {
+    const ptrdiff_t i = t / across * p->rows, j = t % across * p->cols;
+    const ptrdiff_t height = ep_least(p->rows, C->rows - i), width = ep_least(p->cols, C->cols - j);
+    const ep_mat c_rows = ep_mat_rows(C, i, height), c = ep_mat_cols(&c_rows, j, width);
+    const ep_mat a = op_rows(p->A, p->ta, i, height), b = op_rows(p->B, columns, j, width);
+    gemm(&c, p->alpha, &a, p->ta, &b, p->tb, p->beta);
+  }
+}
+
 void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, const ep_mat *B,
                 ep_trans tb, double beta) {
   const ptrdiff_t m = ta == EP_N ? A->rows : A->cols, k = ta == EP_N ? A->cols : A->rows;
@@ -77,19 +101,8 @@ void ep_mat_mul(const ep_mat *C, double alpha, const ep_mat *A, ep_trans ta, con
     return;
   }
   const double side = tile_side((double)m * (double)n);
-  const ptrdiff_t rows = piece(m, side), cols = piece(n, side), across = tiles(n, cols);
-  const ep_trans columns =
-      tb == EP_N ? EP_T : EP_N; /* columns of op(B) are rows of its transpose */
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t t = 0; t < tiles(m, rows) * across; t++) {
-    if (stop && *stop) continue;
-    const ptrdiff_t i = t / across * rows, j = t % across * cols;
-    const ptrdiff_t height = ep_least(rows, m - i), width = ep_least(cols, n - j);
-    const ep_mat c_rows = ep_mat_rows(C, i, height), c = ep_mat_cols(&c_rows, j, width);
-    const ep_mat a = op_rows(A, ta, i, height), b = op_rows(B, columns, j, width);
-    gemm(&c, alpha, &a, ta, &b, tb, beta);
-  }
+  product p = {C, A, B, alpha, beta, ta, tb, piece(m, side), piece(n, side), ep_run_loose_stop()};
+  ep_crew_loop(tiles(m, p.rows) * tiles(n, p.cols), 1, true, mul_tiles, &p);
 }
 
 /* y = alpha op(A) x + beta y, entries of y shared out */
@@ -103,20 +116,32 @@ static void gemv(void *y, double alpha, const ep_mat *A, ep_trans ta, const void
   ep_solo_end(threads);
 }
 
+typedef struct {
+  char *y;
+  const ep_mat *A;
+  const void *x;
+  double alpha, beta;
+  ep_trans ta;
+  ptrdiff_t n, part;
+} vector_product;
+
+static void vec_parts(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const vector_product *p = of;
+  for (ptrdiff_t i = first * p->part; i < ep_least(end * p->part, p->n); i += p->part) {
+    const ep_mat a = op_rows(p->A, p->ta, i, ep_least(p->part, p->n - i));
+    gemv(p->y + (size_t)i * ep_sizeof(p->A->prec), p->alpha, &a, p->ta, p->x, p->beta);
+  }
+}
+
 void ep_mat_vec(void *y, double alpha, const ep_mat *A, ep_trans ta, const void *x, double beta) {
   const ptrdiff_t n = ta == EP_N ? A->rows : A->cols;
-  const size_t size = ep_sizeof(A->prec);
   if (n == 0) return;
   if (solo(8. * (double)A->rows * (double)A->cols)) { /* it lives on reading A, not on operations */
     gemv(y, alpha, A, ta, x, beta);
     return;
   }
-  const ptrdiff_t part = piece(n, fmax(48, (double)n / 8));
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < n; i += part) {
-    const ep_mat a = op_rows(A, ta, i, ep_least(part, n - i));
-    gemv((char *)y + (size_t)i * size, alpha, &a, ta, x, beta);
-  }
+  vector_product p = {y, A, x, alpha, beta, ta, n, piece(n, fmax(48, (double)n / 8))};
+  ep_crew_loop(tiles(n, p.part), 1, true, vec_parts, &p);
 }
 
 void ep_mat_mul_skinny(const ep_mat *C, const ep_mat *A, const ep_mat *B) {
@@ -144,6 +169,30 @@ void ep_triangle_place(ptrdiff_t *row, ptrdiff_t *col, ptrdiff_t t, ptrdiff_t co
   *col = *row + t;
 }
 
+typedef struct {
+  const ep_mat *G, *A;
+  double alpha, beta;
+  ep_trans t;
+  ptrdiff_t part;
+  const volatile int *stop;
+} square;
+
+static void gram_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const square *s = of;
+  const ptrdiff_t n = s->G->rows, part = s->part;
+  for (ptrdiff_t e = first; e < end && !(s->stop && *s->stop); e++) {
+    ptrdiff_t i, j;
+    ep_triangle_place(&i, &j, e, tiles(n, part));
+    const ptrdiff_t height = ep_least(part, n - i * part), width = ep_least(part, n - j * part);
+    const ep_mat rows = ep_mat_rows(s->G, i * part, height),
+                 g = ep_mat_cols(&rows, j * part, width);
+    const ep_mat a = op_rows(s->A, s->t, i * part, height),
+                 b = op_rows(s->A, s->t, j * part, width);
+    if (i == j) syrk(&g, s->alpha, &a, s->t, s->beta);
+    else gemm(&g, s->alpha, &a, s->t, &b, s->t == EP_N ? EP_T : EP_N, s->beta);
+  }
+}
+
 static void gram(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, double beta) {
   const ptrdiff_t n = G->rows, k = t == EP_N ? A->cols : A->rows;
   assert(G->cols == n && G->prec == A->prec && n <= INT_MAX && k <= INT_MAX);
@@ -153,18 +202,8 @@ static void gram(const ep_mat *G, double alpha, const ep_mat *A, ep_trans t, dou
     return;
   }
   const ptrdiff_t part = piece(n, tile_side((double)n * (double)n / 2)), count = tiles(n, part);
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t e = 0; e < count * (count + 1) / 2; e++) {
-    ptrdiff_t i, j;
-    if (stop && *stop) continue;
-    ep_triangle_place(&i, &j, e, count);
-    const ptrdiff_t height = ep_least(part, n - i * part), width = ep_least(part, n - j * part);
-    const ep_mat rows = ep_mat_rows(G, i * part, height), g = ep_mat_cols(&rows, j * part, width);
-    const ep_mat a = op_rows(A, t, i * part, height), b = op_rows(A, t, j * part, width);
-    if (i == j) syrk(&g, alpha, &a, t, beta);
-    else gemm(&g, alpha, &a, t, &b, t == EP_N ? EP_T : EP_N, beta);
-  }
+  square s = {G, A, alpha, beta, t, part, ep_run_loose_stop()};
+  ep_crew_loop(count * (count + 1) / 2, 1, true, gram_tiles, &s);
 }
 
 void ep_mat_gram(const ep_mat *G, double alpha, const ep_mat *A, double beta) {
@@ -191,6 +230,23 @@ static void trsm(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSP
   ep_solo_end(threads);
 }
 
+typedef struct {
+  const ep_mat *B, *L;
+  CBLAS_SIDE side;
+  CBLAS_TRANSPOSE t;
+  ptrdiff_t n, part;
+} system_of;
+
+static void solve_parts(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const system_of *s = of;
+  for (ptrdiff_t i = first * s->part; i < ep_least(end * s->part, s->n); i += s->part) {
+    const ptrdiff_t count = ep_least(s->part, s->n - i);
+    const ep_mat b =
+        s->side == CblasLeft ? ep_mat_cols(s->B, i, count) : ep_mat_rows(s->B, i, count);
+    trsm(&b, s->L, s->side, s->t);
+  }
+}
+
 /* right-hand sides are shared out: columns of B on the left of it, rows on the right */
 static void solve(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
   const ptrdiff_t n = side == CblasLeft ? B->cols : B->rows;
@@ -200,13 +256,8 @@ static void solve(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANS
     trsm(B, L, side, t);
     return;
   }
-  const ptrdiff_t part = piece(n, fmin(480, fmax(48, (double)n / 8)));
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t i = 0; i < n; i += part) {
-    const ptrdiff_t count = ep_least(part, n - i);
-    const ep_mat b = side == CblasLeft ? ep_mat_cols(B, i, count) : ep_mat_rows(B, i, count);
-    trsm(&b, L, side, t);
-  }
+  system_of s = {B, L, side, t, n, piece(n, fmin(480, fmax(48, (double)n / 8)))};
+  ep_crew_loop(tiles(n, s.part), 1, true, solve_parts, &s);
 }
 
 void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t) {

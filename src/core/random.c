@@ -1,3 +1,5 @@
+#include "core/crew.h"
+
 #include <Random123/philox.h>
 #include <eigenpair/random.h>
 #include <math.h>
@@ -67,14 +69,27 @@ void ep_random_some(ep_random *r, ptrdiff_t *p, ptrdiff_t k, ptrdiff_t n) {
   }
 }
 
-void ep_random_fill_normal(const ep_mat *A, uint64_t seed, uint32_t stream, uint32_t sub) {
+typedef struct {
+  const ep_mat *A;
+  uint64_t seed;
+  uint32_t stream, sub;
+} normal_loop;
+
+static void some_normals(void *of, ptrdiff_t first, ptrdiff_t end) { /* a turn: two numbers */
+  const normal_loop *l = of;
+  const ep_mat *A = l->A;
   const ptrdiff_t count = A->rows * A->cols;
-#pragma omp parallel for schedule(static) if (count > 10000)
-  for (ptrdiff_t k = 0; k < count; k += 2) {
-    const philox4x32_ctr_t b = block(seed, stream, sub, (uint64_t)k / 2);
+  for (ptrdiff_t k = 2 * first; k < 2 * end; k += 2) {
+    const philox4x32_ctr_t b = block(l->seed, l->stream, l->sub, (uint64_t)k / 2);
     double z[2];
     normals(z, &b);
     ep_set(A, k / A->cols, k % A->cols, z[0]);
     if (k + 1 < count) ep_set(A, (k + 1) / A->cols, (k + 1) % A->cols, z[1]);
   }
+}
+
+void ep_random_fill_normal(const ep_mat *A, uint64_t seed, uint32_t stream, uint32_t sub) {
+  const ptrdiff_t count = A->rows * A->cols;
+  normal_loop l = {A, seed, stream, sub};
+  ep_crew_loop((count + 1) / 2, 1024, count > 10000, some_normals, &l);
 }

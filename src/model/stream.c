@@ -11,6 +11,7 @@
  *
  * Only the A_l are kept; phi(A_l) is made again where it is needed, and dA_l takes the place of A_l. The
  * skinny products with W (M x Z) go tile by tile, so that phi(A_L) never leaves the cache. */
+#include "core/crew.h"
 #include "core/loops.h"
 #include "core/mem.h"
 #include "core/threads.h"
@@ -19,7 +20,6 @@
 #include <eigenpair/run.h>
 #include <eigenpair/stream.h>
 #include <math.h>
-#include <omp.h>
 
 struct ep_stream {
   ep_mat X;
@@ -59,7 +59,7 @@ static ep_mat part(const ep_mat *A, ptrdiff_t i0, ptrdiff_t rows, ptrdiff_t j0, 
 
 /* scratch tile of the calling thread, cut to size */
 static ep_mat tile(const ep_stream *s, ptrdiff_t rows, ptrdiff_t cols) {
-  ep_mat t = ep_mat_rows(&s->tiles, omp_get_thread_num() * TILE_ROWS, rows);
+  ep_mat t = ep_mat_rows(&s->tiles, ep_crew_thread() * TILE_ROWS, rows);
   t.cols = t.ld = cols;
   return t;
 }
@@ -74,41 +74,69 @@ static bool worth_threads(const ep_mat *A) {
   return ep_worth_threads(20. * (double)A->rows * (double)A->cols);
 }
 
-/* H = phi(A), rows shared out */
-static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
-  for (ptrdiff_t i = 0; i < A->rows; i++) {
-    if (stop && *stop) continue;
-    const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
-    ep_activation_values(&h, phi, &a);
+/* A loop over the rows of A, or over tiles of it, is shared out; what it works with: */
+typedef struct {
+  const ep_mat *A, *other; /* the matrix it goes over, and one of the same rows */
+  const ep_activation *phi;
+  const volatile int *stop;
+  const ep_mat *vector; /* of biases */
+  double scale;
+} rows_loop;
+
+static bool stopped(const volatile int *stop) { return stop && *stop; }
+
+static void share_rows(ep_turns *turns, const ep_mat *A, const ep_activation *phi,
+                       const ep_mat *other) {
+  rows_loop l = {.A = A, .other = other, .phi = phi, .stop = ep_run_loose_stop()};
+  ep_crew_loop(A->rows, ROWS_AT_ONCE, worth_threads(A), turns, &l);
+}
+
+/* H = phi(A) */
+static void activate_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t i = first; i < end && !stopped(l->stop); i++) {
+    const ep_mat h = ep_mat_rows(l->other, i, 1), a = ep_mat_rows(l->A, i, 1);
+    ep_activation_values(&h, l->phi, &a);
   }
+}
+
+static void activate(const ep_mat *H, const ep_activation *phi, const ep_mat *A) {
+  share_rows(activate_rows, A, phi, H);
 }
 
 /* A_i += t b for every row; t = 0: there are no biases */
-static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
-  if (t == 0) return;
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
-  for (ptrdiff_t i = 0; i < A->rows; i++) {
-    const ep_mat a = ep_mat_rows(A, i, 1);
-    ep_net_add_bias(&a, t, b);
+static void bias_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat a = ep_mat_rows(l->A, i, 1);
+    ep_net_add_bias(&a, l->scale, l->vector);
   }
 }
 
-/* db = t sum_i dA_i + beta db. Columns are shared out, rows summed in their order. */
-static void bias_back(const ep_mat *db, double t, const ep_mat *dA, double beta) {
-  enum { COLUMNS = 64 };
-  if (t == 0) return;
-  if (beta == 0) ep_mat_fill(db, 0);
-#pragma omp parallel for schedule(dynamic) if (worth_threads(dA))
-  for (ptrdiff_t j = 0; j < dA->cols; j += COLUMNS) {
-    const ptrdiff_t m = ep_least(COLUMNS, dA->cols - j);
-    const ep_mat to = ep_mat_cols(db, j, m);
-    for (ptrdiff_t i = 0; i < dA->rows; i++) {
-      const ep_mat from = part(dA, i, 1, j, m);
-      ep_mat_axpy(&to, t, &from);
+static void add_bias(const ep_mat *A, double t, const ep_mat *b) {
+  rows_loop l = {.A = A, .vector = b, .scale = t};
+  if (t != 0) ep_crew_loop(A->rows, ROWS_AT_ONCE, worth_threads(A), bias_rows, &l);
+}
+
+/* db = t sum_i dA_i + beta db. Columns are shared out, BIASES at a time, rows summed in their order. */
+enum { BIASES = 64 };
+static void bias_back_columns(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t j = first * BIASES; j < ep_least(end * BIASES, l->A->cols); j += BIASES) {
+    const ptrdiff_t m = ep_least(BIASES, l->A->cols - j);
+    const ep_mat to = ep_mat_cols(l->vector, j, m);
+    for (ptrdiff_t i = 0; i < l->A->rows; i++) {
+      const ep_mat from = part(l->A, i, 1, j, m);
+      ep_mat_axpy(&to, l->scale, &from);
     }
   }
+}
+
+static void bias_back(const ep_mat *db, double t, const ep_mat *dA, double beta) {
+  rows_loop l = {.A = dA, .vector = db, .scale = t};
+  if (t == 0) return;
+  if (beta == 0) ep_mat_fill(db, 0);
+  ep_crew_loop((dA->cols + BIASES - 1) / BIASES, 1, worth_threads(dA), bias_back_columns, &l);
 }
 
 /* Y_ij *= X_ij for small tiles */
@@ -155,25 +183,64 @@ static void scale_row(const ep_mat *A, ptrdiff_t i, double c) {
   for (ptrdiff_t j = 0; j < A->cols; j++) ep_set(A, i, j, c * ep_get(A, i, j));
 }
 
-/* F = c phi(A) W; with `norm` also the norms of the rows of phi(A) */
-static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c, const ep_mat *A,
-                    const ep_mat *W) {
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic) if (worth_threads(A))
-  for (ptrdiff_t i = 0; i < A->rows; i += TILE_ROWS) {
-    if (stop && *stop) continue;
+/* Loops over tiles of the last layer: */
+typedef struct {
+  const ep_stream *s;
+  const ep_mat *A, *F, *W; /* outputs, or dW; and the output layer */
+  const ep_mat *G;         /* backward */
+  double *norm, c;         /* forward */
+  const double *pull;      /* backward */
+  ptrdiff_t width;         /* of a tile, backward */
+  const volatile int *stop;
+} tiles_loop;
+
+static void output_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const tiles_loop *l = of;
+  const ep_mat *A = l->A;
+  double *norm = l->norm;
+  for (ptrdiff_t i = first * TILE_ROWS; i < ep_least(end * TILE_ROWS, A->rows); i += TILE_ROWS) {
+    if (stopped(l->stop)) return;
     const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
-    const ep_mat f = ep_mat_rows(F, i, n);
+    const ep_mat f = ep_mat_rows(l->F, i, n);
     for (ptrdiff_t j = 0; j < A->cols; j += TILE_COLS) {
       const ptrdiff_t m = ep_least(TILE_COLS, A->cols - j);
-      const ep_mat a = part(A, i, n, j, m), h = tile(s, n, m), w = ep_mat_rows(W, j, m);
-      ep_activation_values(&h, top_phi(s), &a);
+      const ep_mat a = part(A, i, n, j, m), h = tile(l->s, n, m), w = ep_mat_rows(l->W, j, m);
+      ep_activation_values(&h, top_phi(l->s), &a);
       if (norm && j == 0)
         for (ptrdiff_t k = 0; k < n; k++) norm[i + k] = 0;
       if (norm) add_norms(norm + i, &h);
-      mul_outputs(&f, c, &h, EP_N, &w, j > 0);
+      mul_outputs(&f, l->c, &h, EP_N, &w, j > 0);
     }
     for (ptrdiff_t k = 0; norm && k < n; k++) norm[i + k] = sqrt(norm[i + k]);
+  }
+}
+
+static ptrdiff_t row_tiles(const ep_mat *A) { return (A->rows + TILE_ROWS - 1) / TILE_ROWS; }
+
+/* F = c phi(A) W; with `norm` also the norms of the rows of phi(A) */
+static void outputs(const ep_mat *F, double *norm, const ep_stream *s, double c, const ep_mat *A,
+                    const ep_mat *W) {
+  tiles_loop l = {
+      .s = s, .A = A, .F = F, .W = W, .norm = norm, .c = c, .stop = ep_run_loose_stop()};
+  ep_crew_loop(row_tiles(A), 1, worth_threads(A), output_rows, &l);
+}
+
+static void output_columns(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const tiles_loop *l = of;
+  const ep_mat *A = l->A;
+  for (ptrdiff_t j = first * l->width; j < ep_least(end * l->width, A->cols); j += l->width) {
+    const ptrdiff_t m = ep_least(l->width, A->cols - j);
+    const ep_mat dw = ep_mat_rows(l->F, j, m), w = ep_mat_cols(&l->s->Wt, j, m);
+    for (ptrdiff_t i = 0; i < A->rows && !stopped(l->stop); i += TILE_ROWS) {
+      const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
+      const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(l->G, i, n);
+      const ep_mat h = tile(l->s, n, m);
+      ep_activation_both(&h, &a, top_phi(l->s), &a);
+      mul_outputs(&dw, 1, &h, EP_T, &g, 1);
+      if (l->pull) multiply_scaled(&h, l->pull + i, &a);
+      EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
+      if (l->pull) ep_mat_axpy(&a, -1, &h);
+    }
   }
 }
 
@@ -182,56 +249,37 @@ static void outputs_back(const ep_mat *dW, const ep_stream *s, const ep_mat *A, 
                          const ep_mat *G, const double *pull) {
   for (ptrdiff_t m = 0; m < W->rows; m++)
     for (ptrdiff_t z = 0; z < W->cols; z++) ep_set(&s->Wt, z, m, ep_get(W, m, z));
-  const ptrdiff_t tasks = 4 * omp_get_max_threads(), share = (A->cols + tasks - 1) / tasks;
+  const ptrdiff_t tasks = 4 * ep_run_threads(), share = (A->cols + tasks - 1) / tasks;
   const ptrdiff_t width = ep_least(TILE_COLS, share < 32 ? 32 : (share + 15) / 16 * 16);
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic) if (worth_threads(A))
-  for (ptrdiff_t j = 0; j < A->cols; j += width) {
-    const ptrdiff_t m = ep_least(width, A->cols - j);
-    const ep_mat dw = ep_mat_rows(dW, j, m), w = ep_mat_cols(&s->Wt, j, m);
-    for (ptrdiff_t i = 0; i < A->rows && !(stop && *stop); i += TILE_ROWS) {
-      const ptrdiff_t n = ep_least(TILE_ROWS, A->rows - i);
-      const ep_mat a = part(A, i, n, j, m), g = ep_mat_rows(G, i, n);
-      const ep_mat h = tile(s, n, m);
-      ep_activation_both(&h, &a, top_phi(s), &a);
-      mul_outputs(&dw, 1, &h, EP_T, &g, 1);
-      if (pull) multiply_scaled(&h, pull + i, &a);
-      EP_PICK(a.prec, ep_loop_times_product)(&a, &g, &w);
-      if (pull) ep_mat_axpy(&a, -1, &h);
-    }
+  tiles_loop l = {.s = s, .A = A, .F = dW, .G = G, .pull = pull, .width = width};
+  l.stop = ep_run_loose_stop();
+  ep_crew_loop((A->cols + width - 1) / width, 1, worth_threads(A), output_columns, &l);
+}
+
+/* H = phi(A), A <- phi'(A) */
+static void activate_both_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t i = first; i < end && !stopped(l->stop); i++) {
+    const ep_mat h = ep_mat_rows(l->other, i, 1), a = ep_mat_rows(l->A, i, 1);
+    ep_activation_both(&h, &a, l->phi, &a);
   }
 }
 
-/* H = phi(A), A <- phi'(A), rows shared out */
-static void activate_both(const ep_mat *H, const ep_mat *A, const ep_activation *phi) {
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
-  for (ptrdiff_t i = 0; i < A->rows; i++) {
-    if (stop && *stop) continue;
-    const ep_mat h = ep_mat_rows(H, i, 1), a = ep_mat_rows(A, i, 1);
-    ep_activation_both(&h, &a, phi, &a);
-  }
-}
-
-/* Y_ij *= X_ij, rows shared out */
-static void multiply_all(const ep_mat *Y, const ep_mat *X) {
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(Y))
-  for (ptrdiff_t i = 0; i < Y->rows; i++) {
-    if (stop && *stop) continue;
-    const ep_mat y = ep_mat_rows(Y, i, 1), x = ep_mat_rows(X, i, 1);
+/* Y_ij *= X_ij */
+static void multiply_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t i = first; i < end && !stopped(l->stop); i++) {
+    const ep_mat y = ep_mat_rows(l->A, i, 1), x = ep_mat_rows(l->other, i, 1);
     multiply(&y, &x);
   }
 }
 
 /* dA <- dH . phi'(A), in the place of A */
-static void hidden_back(const ep_mat *A, const ep_activation *phi, const ep_mat *dH) {
-  const volatile int *stop = ep_run_loose_stop();
-#pragma omp parallel for schedule(dynamic, ROWS_AT_ONCE) if (worth_threads(A))
-  for (ptrdiff_t i = 0; i < A->rows; i++) {
-    if (stop && *stop) continue;
-    const ep_mat a = ep_mat_rows(A, i, 1), dh = ep_mat_rows(dH, i, 1);
-    ep_activation_slopes(&a, phi, &a);
+static void hidden_back_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t i = first; i < end && !stopped(l->stop); i++) {
+    const ep_mat a = ep_mat_rows(l->A, i, 1), dh = ep_mat_rows(l->other, i, 1);
+    ep_activation_slopes(&a, l->phi, &a);
     multiply(&a, &dh);
   }
 }
@@ -302,11 +350,11 @@ static void block_back(ep_net *grad, ep_stream *s, const ep_net *net, const ep_m
   for (; l > 0; l--) {
     const ep_mat A = ep_mat_rows(&s->A[l - 1], 0, n), T = shaped(&s->T, n, A.cols);
     const double c = ep_net_scale(shape, l);
-    activate_both(&T, &A, ep_net_phi(shape, l - 1));
+    share_rows(activate_both_rows, &A, ep_net_phi(shape, l - 1), &T);
     ep_mat_mul(&grad->V[l], c, &dA, EP_T, &T, EP_N, beta);
     bias_back(&grad->b[l], ep_net_bias_scale(shape, l), &dA, beta);
     ep_mat_mul(&T, c, &dA, EP_N, &net->V[l], EP_N, 0);
-    multiply_all(&A, &T);
+    share_rows(multiply_rows, &A, NULL, &T);
     dA = A;
   }
   ep_packed_mul_tn(&grad->V[0], ep_net_scale(shape, 0), &dA, s->packed[b], beta);
@@ -324,6 +372,14 @@ void ep_stream_backward(ep_net *grad, ep_stream *s, const ep_net *net, const ep_
   }
 }
 
+/* dF += c A W */
+static void add_output_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const tiles_loop *l = of;
+  const ptrdiff_t i = first * TILE_ROWS, n = ep_least(end * TILE_ROWS, l->A->rows) - i;
+  const ep_mat a = ep_mat_rows(l->A, i, n), f = ep_mat_rows(l->F, i, n);
+  mul_outputs(&f, l->c, &a, EP_N, l->W, 1);
+}
+
 /* tangent along (dV, db, dW, dc):  dA_1 = s_1 X dV_1' + t_1 db_1,  dH_l = phi_l'(A_l) . dA_l,
  * dA_{l+1} = s_{l+1} (phi_l(A_l) dV_{l+1}' + dH_l V_{l+1}') + t_{l+1} db_{l+1},  dF = s (phi_L(A_L) dW + dH_L W) + t dc */
 static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
@@ -339,7 +395,7 @@ static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
     const double c = ep_net_scale(shape, l);
     activate(&T, ep_net_phi(shape, l - 1), &A);
     ep_mat_mul(&next, c, &T, EP_N, &direction->V[l], EP_T, 0);
-    hidden_back(&A, ep_net_phi(shape, l - 1), &dA); /* A <- dH = phi'(A) . dA */
+    share_rows(hidden_back_rows, &A, ep_net_phi(shape, l - 1), &dA); /* A <- dH = phi'(A) . dA */
     ep_mat_mul(&next, c, &A, EP_N, &net->V[l], EP_T, 1);
     add_bias(&next, ep_net_bias_scale(shape, l), &direction->b[l]);
     dA = next;
@@ -347,13 +403,9 @@ static void block_tangent(const ep_mat *dF, ep_stream *s, const ep_net *net,
   const ep_mat A = ep_mat_rows(top_layer(s), 0, n);
   outputs(dF, NULL, s, top_scale(s), &A, &direction->W);
   add_bias(dF, ep_net_bias_scale(shape, shape->depth), &direction->c);
-  hidden_back(&A, top_phi(s), &dA);
-#pragma omp parallel for schedule(dynamic) if (worth_threads(&A))
-  for (ptrdiff_t i = 0; i < n; i += TILE_ROWS) {
-    const ptrdiff_t rows = ep_least(TILE_ROWS, n - i);
-    const ep_mat a = ep_mat_rows(&A, i, rows), f = ep_mat_rows(dF, i, rows);
-    mul_outputs(&f, top_scale(s), &a, EP_N, &net->W, 1);
-  }
+  share_rows(hidden_back_rows, &A, top_phi(s), &dA);
+  tiles_loop last = {.A = &A, .F = dF, .W = &net->W, .c = top_scale(s)};
+  ep_crew_loop(row_tiles(&A), 1, worth_threads(&A), add_output_rows, &last);
   s->loaded = -1;
 }
 

@@ -1,3 +1,4 @@
+#include "core/crew.h"
 #include "objective/gauss.h"
 
 #include <eigenpair/array.h>
@@ -266,6 +267,18 @@ static ptrdiff_t block_rows(ptrdiff_t n) {
   return rows < 1 ? 1 : rows < 256 ? rows : 256;
 }
 
+typedef struct {
+  const sums *s;
+  const ep_mat *a;
+  ptrdiff_t i0;
+} alpha_loop;
+
+static void alpha_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const alpha_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++)
+    ep_alpha_row(ep_d(l->a, i, 0), l->s->alpha, l->s->F, l->s->F2, l->i0 + i);
+}
+
 /* any weights: blocks of rows of alpha, S_rows += alpha_rows B, S += alpha_rows' B_rows */
 static ep_status in_blocks(ep_work *work, sums *s) {
   const ptrdiff_t n = s->B->rows, most = block_rows(n);
@@ -275,9 +288,7 @@ static ep_status in_blocks(ep_work *work, sums *s) {
     const ptrdiff_t rows = n - i0 < most ? n - i0 : most;
     const ep_mat a = ep_mat_rows(&A, 0, rows), b = ep_mat_rows(s->B, i0, rows),
                  to = ep_mat_rows(&s->S, i0, rows);
-#pragma omp parallel for schedule(static)
-    for (ptrdiff_t i = 0; i < rows; i++)
-      ep_alpha_row(ep_d(&a, i, 0), s->alpha, s->F, s->F2, i0 + i);
+    ep_crew_loop(rows, 4, true, alpha_rows, &(alpha_loop){s, &a, i0});
     for (ptrdiff_t i = 0; i < rows; i++)
       for (ptrdiff_t j = 0; j < n; j++) s->r[i0 + i] += *ep_d(&a, i, j), s->c[j] += *ep_d(&a, i, j);
     ep_mat_mul(&to, 1, &a, EP_N, s->B, EP_N, 1);

@@ -1,10 +1,11 @@
 /* L(F) and dL/dF: similarity map forward, loss on its values, map backward. */
 #include "objective/loss.h"
 
+#include "core/crew.h"
 #include "core/vector.h"
 
+#include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <string.h>
 
 const ep_option ep_objective_options[] = {EP_OBJECTIVE_OPTIONS(EP_OPT_ROW, ep_objective_config){0}};
@@ -139,6 +140,21 @@ static double all_row(double *s, double *ds, const signed char *sign, ptrdiff_t 
 
 enum { ROWS = 256 }; /* of similarities at a time */
 
+typedef struct {
+  double *loss;
+  const signed char *sign;
+  const ep_mat *S, *dS; /* similarities of rows `first`, ..; a row a thread */
+  ptrdiff_t first, anchors;
+  const ep_objective *o;
+} rows_loop;
+
+static void all_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  double *ds = ep_d(l->dS, ep_crew_thread(), 0);
+  for (ptrdiff_t r = first; r < end; r++)
+    l->loss[r] = all_row(ep_d(l->S, r, 0), ds, l->sign, l->first + r, l->anchors, l->o);
+}
+
 /* L = mean over anchor views of l(s with every other view), in blocks of rows */
 static ep_status all_views(double *loss, ep_work *work, const ep_mat *dY, const ep_mat *Y,
                            ptrdiff_t anchors, const ep_objective *o) {
@@ -148,7 +164,7 @@ static ep_status all_views(double *loss, ep_work *work, const ep_mat *dY, const 
   double *l, sum = 0;
   signed char *sign;
   EP_TRY(ep_work_mat(work, &S, EP_DOUBLE, ROWS < as_anchor ? ROWS : as_anchor, views));
-  EP_TRY(ep_work_mat(work, &dS, EP_DOUBLE, omp_get_max_threads(), views));
+  EP_TRY(ep_work_mat(work, &dS, EP_DOUBLE, ep_run_threads(), views));
   EP_TRY(ep_work_get(work, &l, ROWS, sizeof *l));
   EP_TRY(ep_work_get(work, &sign, views, sizeof *sign));
   memset(sign, -1, (size_t)views);
@@ -157,9 +173,7 @@ static ep_status all_views(double *loss, ep_work *work, const ep_mat *dY, const 
     const ptrdiff_t n = as_anchor - i < ROWS ? as_anchor - i : ROWS;
     const ep_mat s = ep_mat_rows(&S, 0, n), y = ep_mat_rows(Y, i, n), dy = ep_mat_rows(dY, i, n);
     ep_mat_mul(&s, 1, &y, EP_N, Y, EP_T, 0);
-#pragma omp parallel for schedule(static)
-    for (ptrdiff_t r = 0; r < n; r++)
-      l[r] = all_row(ep_d(&s, r, 0), ep_d(&dS, omp_get_thread_num(), 0), sign, i + r, anchors, o);
+    ep_crew_loop(n, 8, true, all_rows, &(rows_loop){l, sign, &s, &dS, i, anchors, o});
     for (ptrdiff_t r = 0; r < n; r++) sum += l[r];
     ep_mat_mul(&dy, share, &s, EP_N, Y, EP_N, 1);
     ep_mat_mul(dY, share, &s, EP_T, &y, EP_N, 1);
@@ -199,7 +213,7 @@ double ep_objective_memory(const ep_objective *o, const ep_pairs *pairs, ptrdiff
   double numbers = 2 * p * z + 2 * (double)ep_pairs_most_partners(pairs); /* U, dU, s, ds */
   if (in_views(o, pairs)) numbers += 4 * n * z;                           /* Y, dY */
   if (o->loss->view) numbers += 2 * n * z + 3 * z * (z + 1);
-  else if (in_views(o, pairs)) numbers += (ROWS + omp_get_max_threads() + 2) * 2 * n;
+  else if (in_views(o, pairs)) numbers += (ROWS + ep_run_threads() + 2) * 2 * n;
   return numbers * sizeof(double) + 4096;
 }
 
