@@ -302,7 +302,7 @@ ep_status linear_fig2(ep_claim_result *r, ep_claim_size size, const ep_run_confi
 
 /* ---- Conjecture 1: for every t, but not for all t at once */
 
-enum { CONJ_PHIS = 2, CONJ_WIDTHS = 5, TIMES = 81 };
+enum { CONJ_PHIS = 2, CONJ_WIDTHS = 5 };
 static const char *const conj_phis[CONJ_PHIS] = {"csoftplus", "tanh"}; /* tanh: the control */
 static const int conj_widths[CONJ_WIDTHS] = {100, 300, 1000, 3000, 10000};
 /* a whole number of steps from look to look: 2 of 0.5, or 4 of 1 */
@@ -310,6 +310,7 @@ static const double conj_rate = 0.25, conj_parted = 0.05;
 
 typedef struct {
   double time;                   /* where it ends: the wider, the longer */
+  ptrdiff_t looks;               /* every half or every whole unit of it */
   claim_curve path[CONJ_WIDTHS]; /* relative difference over time */
   claim_curve early, late,       /* relative difference at t = 1 and at the end */
       gap, most;                 /* the difference itself at t = 1; largest share outside */
@@ -318,11 +319,11 @@ typedef struct {
 } conj;
 
 static ep_status conj_one(conj *c, ep_work *work, twins *t, int w, int run) {
-  const ptrdiff_t one = (ptrdiff_t)((TIMES - 1) / c->time + 0.5); /* the look at t = 1 */
-  apart a;
+  const ptrdiff_t one = (ptrdiff_t)((double)(c->looks - 1) / c->time + 0.5); /* at t = 1 */
+  apart a = {0};
   double parted = NAN, before = 0, most = 0;
-  for (ptrdiff_t i = 0; i < TIMES; i++) {
-    const double step = c->time / (TIMES - 1), now = step * (double)i;
+  for (ptrdiff_t i = 0; i < c->looks; i++) {
+    const double step = c->time / (double)(c->looks - 1), now = step * (double)i;
     EP_TRY(twins_look(&a, work, t));
     c->path[w].x[i] = now;
     *claim_at(&c->path[w], i, run) = a.relative;
@@ -334,7 +335,7 @@ static ep_status conj_one(conj *c, ep_work *work, twins *t, int w, int run) {
       parted = i == 0 ? 0 : now - step * log(a.outside / conj_parted) / log(a.outside / before);
     before = a.outside;
     most = fmax(most, a.outside);
-    if (i < TIMES - 1) EP_TRY(twins_step(t, (long)(step / conj_rate + 0.5)));
+    if (i < c->looks - 1) EP_TRY(twins_step(t, (long)(step / conj_rate + 0.5)));
   }
   *claim_at(&c->late, w, run) = a.relative;
   *claim_at(&c->most, w, run) = most;
@@ -345,12 +346,13 @@ static ep_status conj_one(conj *c, ep_work *work, twins *t, int w, int run) {
 
 static ep_status conj_curves(conj *c, ep_work *work, const linear_problem *p, const char *phi,
                              int widths, int runs, long seed) {
-  c->time = widths == 3 ? 40 : 80;
+  c->time = widths == 3 ? 40 : widths == 4 ? 80 : 160;
+  c->looks = widths < 5 ? 81 : 161;
   claim_curve *const all[] = {&c->early,          &c->late,         &c->gap,   &c->most,
                               &c->outside[START], &c->outside[END], &c->escape};
   for (int k = 0; k < 7; k++) EP_TRY(claim_curve_new(all[k], work, widths, runs));
   for (int w = 0; w < widths; w++) {
-    EP_TRY(claim_curve_new(&c->path[w], work, TIMES, runs));
+    EP_TRY(claim_curve_new(&c->path[w], work, c->looks, runs));
     for (int k = 0; k < 7; k++) all[k]->x[w] = conj_widths[w];
     for (int i = 0; i < runs; i++) {
       twins t = {.p = p};

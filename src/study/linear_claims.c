@@ -39,7 +39,8 @@ const ep_claim ep_claims_linear[] = {
      "centred softplus: at t = 1 the difference and the share outside any linear map fall with "
      "exponents below -0.3, 95 % intervals below 0, and the relative difference falls; every run "
      "parts from all linear maps (a "
-     "twentieth outside) before the end (t = 40, at larger sizes 80), at a time whose slope in log "
+     "twentieth outside) before the end (t = 40, at larger sizes 80 and 160), at a time whose "
+     "slope in log "
      "h has its 95 % "
      "interval above 0; at "
      "the end the share does not fall (above -0.2); the control's does",
