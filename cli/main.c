@@ -98,11 +98,12 @@ static bool has_word(int argc, char **argv, const char *word) {
 
 static int version(void) { return printf("eigenpair %s\n", ep_version()), finish(0); }
 
-/* OpenMP reads when it is loaded how long its threads spin before they sleep; by default so long that one busy process
- * beside us costs a factor of ten. Unless the user has chosen, the program starts itself again with a short spin. */
+/* The threads of OpenBLAS's large factorisations are OpenMP's, which reads when it is loaded how long they spin before they
+ * sleep; by default so long that one busy process beside us costs a factor of ten. Unless the user has chosen, the program
+ * starts itself again with a short spin. */
 static void wait_asleep(char **argv) {
   if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
-  if (setenv("GOMP_SPINCOUNT", ep_machine_spins(NULL), 1) == 0) execv("/proc/self/exe", argv);
+  if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
 }
 
 /* Under mpirun: where several fail, the message of the first of them will do. */

@@ -49,16 +49,6 @@ __attribute__((constructor)) static void choose(void) {
     }
 }
 
-const char *ep_machine_spins(const char *loadavg) {
-  char line[80] = "";
-  FILE *f = loadavg ? NULL : fopen("/proc/loadavg", "r");
-  if (f && !fgets(line, sizeof line, f)) line[0] = 0;
-  if (f) fclose(f);
-  int running = 0; /* the fourth word: now, and of how many; the one who asks is among them */
-  const int read = sscanf(loadavg ? loadavg : line, "%*s %*s %*s %d/", &running);
-  return read == 1 && running <= 1 ? "30000" : "2000";
-}
-
 const char *ep_machine_kernels(void) { return names[ep_level]; }
 
 ep_status ep_machine_check(void) {

@@ -88,7 +88,7 @@ static const struct {
   double rate;
   long steps;
 } settings[SETTINGS] = {{"after 100 epochs at rate 0.01", "paper", 0.01, 100},
-                        {"after 300 at rate 0.1", "long", 0.1, 300}};
+                        {"after 1,000 at rate 0.3", "long", 0.3, 1000}};
 
 enum { START, END, MOMENTS };
 typedef struct {
@@ -368,8 +368,9 @@ static ep_status conj_curves(conj *c, ep_work *work, const linear_problem *p, co
   return EP_OK;
 }
 
-/* times at which they part, from their exponentials */
-static ep_status draw_escape(ep_claim_result *r, const claim_curve *escape, ep_work *work) {
+/* times at which they part, from their exponentials, and as a power of h */
+static ep_status draw_escape(ep_power_law *power, ep_claim_result *r, const claim_curve *escape,
+                             ep_work *work) {
   json_t *figure;
   claim_curve t;
   EP_TRY(claim_curve_new(&t, work, escape->count, escape->runs));
@@ -382,6 +383,7 @@ static ep_status draw_escape(ep_claim_result *r, const claim_curve *escape, ep_w
                       "outside any linear map, against width.",
                       (ep_axis){"hidden units h", .log = true}, (ep_axis){"time", .log = false}));
   EP_TRY(claim_draw(figure, "csoftplus", NULL, &t, false));
+  *power = claim_law(&t);
   return medians(r, "csoftplus", "time_of_parting", &t);
 }
 
@@ -415,13 +417,16 @@ static ep_status conj_run(ep_claim_result *r, ep_work *work, const linear_proble
   const double stays = claim_worst(&c[1].most, widths - 1);
   EP_TRY(claim_measure_law(r, "time_of_parting_a_log_h", &escape));
   EP_TRY(ep_claim_measure(r, "tanh_largest_at_largest_width", stays));
-  EP_TRY(draw_escape(r, &c[0].escape, work));
+  ep_power_law power;
+  EP_TRY(draw_escape(&power, r, &c[0].escape, work));
   if (gap.high < 0 && escape.low > 0)
-    EP_TRY(ep_claim_found(r,
-                          "At t = 1 the difference falls with width, as the conjecture says of "
-                          "every t; for all t at once it does not: the centred softplus parts from "
-                          "all linear maps at a time %.2f log h + const (%.2f to %.2f).",
-                          escape.exponent, escape.low, escape.high));
+    EP_TRY(ep_claim_found(
+        r,
+        "At t = 1 the difference falls with width, as the conjecture says of "
+        "every t; for all t at once it does not: the centred softplus parts from "
+        "all linear maps at a time that grows with h, by %.2f log h + const (%.2f to "
+        "%.2f) or as h to the %.2f (%.2f to %.2f).",
+        escape.exponent, escape.low, escape.high, power.exponent, power.low, power.high));
   EP_TRY(ep_claim_note(
       r,
       "Half moons, two outputs, C divided by n, rate 0.25, steps along the Grassmannian. They part "

@@ -110,8 +110,10 @@ extern const wide_column wide_of_K, wide_of_C;
 /* Drift of a column over widths, with its two figures. */
 typedef struct {
   ep_power_law width; /* of the drift at the end */
-  double time;        /* largest exponent over time of any run, last three quarters of the epochs */
-  int diverged;       /* runs */
+  double time, time_low,
+      time_high; /* exponent over time, last three quarters of the epochs: mean of
+                                       all runs with its 95 % interval */
+  int diverged;  /* runs */
 } wide_drift;
 ep_status wide_drift_check(wide_drift *out, ep_claim_result *r, const char *prefix,
                            const wide_column *column, const wide_setting *s, const wide_size *z,

@@ -103,12 +103,12 @@ static ep_status every_step(tally *t, wide_fit *f) {
   return st;
 }
 
-/* ---- the control: points of the sphere in R^100, whose entries are small, at the start */
+/* ---- the control: points of the sphere in R^1000, whose entries are small, at the start */
 
 /* orders[2]: log10(bound / Hessian) of Lemma 7, and with max |x_j| in the place of |x|_2 */
 static ep_status lemma_7_by_entries(double orders[2], const wide_size *z,
                                     const ep_run_config *run) {
-  const wide_setting s = {.data = "sphere:100", .activation = "tanh"};
+  const wide_setting s = {.data = "sphere:1000", .activation = "tanh"};
   const ep_bound *bound = ep_bound_find("Lemma 7");
   ep_bound_inputs in;
   ep_measured m;

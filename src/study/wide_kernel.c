@@ -119,7 +119,7 @@ static ep_status falls(ep_claim_result *r, const wide_setting *s, const wide_siz
   bool control;
   EP_TRY(wide_drift_check(&d, r, "", &wide_of_K, s, z, run));
   EP_TRY(wide_dot_falls(&control, r, s, z, run));
-  r->pass = wide_falls(&d.width) && d.time < 1 && d.diverged == 0 && !control;
+  r->pass = wide_falls(&d.width) && d.time_high < 1 && d.diverged == 0 && !control;
   return wide_say(r, s, z);
 }
 

@@ -398,11 +398,11 @@ static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const
   EP_TRY(wide_slope(figure, panel, &c[0]));
   snprintf(name, sizeof name, "%s%sdrift", prefix, *prefix ? "_" : "");
   EP_TRY(wide_law(&out->width, r, name, &c[0]));
-  out->time = claim_worst(&c[1], 0);
-  for (ptrdiff_t i = 1; i < c[1].count; i++) out->time = fmax(out->time, claim_worst(&c[1], i));
+  ep_mean_interval(&out->time, &out->time_low, &out->time_high, c[1].all,
+                   (int)c[1].count * c[1].runs);
   out->diverged = g.diverged;
   snprintf(name, sizeof name, "%s%stime_exponent", prefix, *prefix ? "_" : "");
-  EP_TRY(ep_claim_measure(r, name, out->time));
+  EP_TRY(ep_claim_measure_within(r, name, out->time, out->time_low, out->time_high));
   snprintf(name, sizeof name, "%s%sdiverged", prefix, *prefix ? "_" : "");
   return ep_claim_measure(r, name, g.diverged);
 }

@@ -26,7 +26,7 @@ const ep_statement ep_statements_wide[] = {
      "sup |dl/ds| of each loss enters the bounds; losses of two views (Barlow Twins, VICReg) have "
      "none and are outside."},
     {"Assumption 3", "wide-bounds", NULL,
-     "One c_in for two norms of x: with max |x_j| Lemma 7 fails on a sphere in R^100, so |x|_2 is "
+     "One c_in for two norms of x: with max |x_j| Lemma 7 fails on a sphere in R^1000, so |x|_2 is "
      "used where x enters as a vector."},
     {"Eq. 2 (network)", FIT " --width 1000", "defined",
      "NTK parametrisation; the shapes of V and W are exchanged in the text."},

@@ -221,21 +221,10 @@ static void at_once(void **state) {
   }
 }
 
-/* a waiting thread spins for long only where nothing else runs: the one who asks is the one */
-static void spins(void **state) {
-  (void)state;
-  assert_string_equal(ep_machine_spins("0.00 0.01 0.05 1/78 6238\n"), "30000");
-  assert_string_equal(ep_machine_spins("0.00 0.01 0.05 2/78 6238\n"), "2000");
-  assert_string_equal(ep_machine_spins("0.00 0.01 0.05 12/78 6238\n"), "2000");
-  assert_string_equal(ep_machine_spins(""), "2000");
-  assert_string_equal(ep_machine_spins("nonsense"), "2000");
-  assert_true(atoi(ep_machine_spins(NULL)) >= 2000);
-}
-
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(memory), cmocka_unit_test(threads), cmocka_unit_test(hooks),
-      cmocka_unit_test(given),  cmocka_unit_test(at_once), cmocka_unit_test(spins),
+      cmocka_unit_test(given),  cmocka_unit_test(at_once),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

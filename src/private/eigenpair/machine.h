@@ -10,9 +10,6 @@ const char *ep_machine_kernels(void); /* the one in use */
 ep_status ep_machine_check(void);
 /* Of this very build, by the linker: two programs with the same one compute the same. "unknown" where there is none. */
 const char *ep_machine_build(void);
-/* GOMP_SPINCOUNT: turns that a waiting thread spins before it sleeps, half a millisecond where nothing else is at work, a
- * twentieth of that beside other work, which would have to wait for it. `loadavg`: what /proc/loadavg says; NULL: look there. */
-const char *ep_machine_spins(const char *loadavg);
 const char *ep_machine_processor(void);
 const char *ep_machine_blas(void); /* what OpenBLAS says it is */
 const char *ep_machine_blas_core(
