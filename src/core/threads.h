@@ -2,9 +2,12 @@
 /* When to wake other threads: waking and joining them costs some microseconds alone, and far more beside other work. */
 #include <eigenpair/matrix.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 static inline bool ep_worth_threads(double operations) { return operations > 2e6; }
 /* for a loop over the entries of A: reading one takes longer than an operation */
 static inline bool ep_worth_entries(const ep_mat *A) {
   return ep_worth_threads(4. * (double)A->rows * (double)A->cols);
 }
+/* rows of A that a thread takes at a time in such a loop: some ten microseconds of work */
+static inline ptrdiff_t ep_rows_at_once(const ep_mat *A) { return 1 + 32768 / (A->cols + 1); }

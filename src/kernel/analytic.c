@@ -6,8 +6,10 @@
  * from the difference of the points. Rows without such pairs go through a few layers of relu, leaky or erf in single as
  * well. The error of the kernel is then about 5e-7 of sqrt(K_ii K_jj) instead of 1e-7, and up to 2e-6 where relu meets
  * points of which most are nearly parallel (raw images): there the angle is the root of a small gap. */
+#include "core/crew.h"
 #include "core/mem.h"
 #include "core/products.h"
+#include "core/threads.h"
 #include "core/vector.h"
 #include "kernel/analytic.h"
 #include "kernel/dual_table.h"
@@ -16,7 +18,6 @@
 #include <eigenpair/analytic.h>
 #include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -115,6 +116,22 @@ static double row_size(const ep_mat *X, ptrdiff_t i) {
   return m * sqrt(sum);
 }
 
+typedef struct {
+  const points *p;
+  const double *size; /* NULL, or what is known of them */
+  double scale;
+} sizes_loop;
+
+static void find_sizes(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const sizes_loop *l = of;
+  const points *p = l->p;
+  for (ptrdiff_t i = first; i < end; i++) {
+    p->size[i] = l->size ? l->size[i] : row_size(p->X, i);
+    p->inverse[i] = p->size[i] > 0 ? 1 / p->size[i] : 0;
+    p->norm[i] = l->scale * p->size[i];
+  }
+}
+
 /* `size`: NULL, or what is known of them */
 static ep_status points_new(ep_work *work, points *p, const model *m, const ep_mat *X,
                             const double *size) {
@@ -131,12 +148,8 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_TRY(ep_work_get(work, &p->rho, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->over, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->damp, layers * n, sizeof(double)));
-#pragma omp parallel for schedule(static) if (n * X->cols > WORTH_THREADS)
-  for (ptrdiff_t i = 0; i < n; i++) {
-    p->size[i] = size ? size[i] : row_size(X, i);
-    p->inverse[i] = p->size[i] > 0 ? 1 / p->size[i] : 0;
-    p->norm[i] = m->a->input_scale * p->size[i];
-  }
+  ep_crew_loop(n, ep_rows_at_once(X), n * X->cols > WORTH_THREADS, find_sizes,
+               &(sizes_loop){p, size, m->a->input_scale});
   const double most = X->prec == EP_SINGLE ? 1e15 : 1e120;
   p->plain = true;
   for (ptrdiff_t i = 0; i < n; i++)
@@ -158,11 +171,18 @@ static void layer_variances(const points *p, const ep_variance_config *c, int l,
   }
 }
 
-/* rho_l and norm_l, once there is a table or none */
-static void layer_norms(const points *p, const model *m, int l) {
+typedef struct {
+  const points *p;
+  const model *m;
+  int l;
+} norms_loop;
+
+static void find_norms(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const points *p = ((norms_loop *)of)->p;
+  const model *m = ((norms_loop *)of)->m;
+  const int l = ((norms_loop *)of)->l;
   const ptrdiff_t n = p->X->rows;
-#pragma omp parallel for schedule(static) if (n > WORTH_THREADS)
-  for (ptrdiff_t i = 0; i < n; i++) {
+  for (ptrdiff_t i = first; i < end; i++) {
     const double gap = 0, P = p->P[l * n + i];
     const ep_dual_points x = layer(p, l, i);
     double S, slope, next;
@@ -171,6 +191,12 @@ static void layer_norms(const points *p, const model *m, int l) {
     p->norm[l * n + i] = sqrt(S);
     p->over[l * n + i] = S > 0 ? 1 / sqrt(S) : 0;
   }
+}
+
+/* rho_l and norm_l, once there is a table or none */
+static void layer_norms(const points *p, const model *m, int l) {
+  const ptrdiff_t n = p->X->rows;
+  ep_crew_loop(n, 256, n > WORTH_THREADS, find_norms, &(norms_loop){p, m, l});
 }
 
 /* what belongs to the points alone, layer by layer; the tables are of all points, y may be x */
@@ -512,6 +538,45 @@ static ep_precision precision_of(const ep_mat *K, const points *x, const points 
   return single && !many_close(x, y) ? EP_SINGLE : EP_DOUBLE;
 }
 
+typedef struct {
+  const ep_mat *K;
+  const model *m;
+  const points *x, *y;
+  const room *rooms;
+  ptrdiff_t tall, wide, down, across; /* rows and columns of a tile; tiles */
+  ptrdiff_t first;                    /* of the batch */
+  const volatile int *stop;
+  _Atomic long bad;
+} tiles_loop;
+
+static void fill_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  tiles_loop *l = of;
+  const room *own = &l->rooms[ep_crew_thread()];
+  const ptrdiff_t n = l->x->X->rows, n2 = l->y->X->rows, tall = l->tall, wide = l->wide;
+  for (ptrdiff_t t = l->first + first; t < l->first + end && !(l->stop && *l->stop); t++) {
+    ptrdiff_t i = t / l->across, j = t % l->across;
+    if (l->x == l->y) ep_triangle_place(&i, &j, t, l->down);
+    l->bad += tile_fill(l->K, own, l->m, l->x, l->y, i * tall, j * wide,
+                        ep_least(tall, n - i * tall), ep_least(wide, n2 - j * wide), l->stop);
+  }
+}
+
+static ep_status all_tiles(tiles_loop *l) {
+  const ptrdiff_t tiles = l->x == l->y ? l->down * (l->down + 1) / 2 : l->down * l->across;
+  const ptrdiff_t batch = batch_of(l->K);
+  for (l->first = 0; l->first < tiles; l->first += batch) {
+    EP_TRY(ep_run_step("percent of the kernel", 100 * (double)l->first / (double)tiles, 100));
+    ep_crew_loop(ep_least(batch, tiles - l->first), 1, l->K->rows * l->K->cols > WORTH_THREADS,
+                 fill_tiles, l);
+    EP_TRY(ep_run_look());
+    EP_CHECK(!l->bad, EP_ERR_NUMERIC,
+             "%ld entries of the kernel are infinite or no numbers: points that are not finite, or "
+             "too long",
+             l->bad);
+  }
+  return EP_OK;
+}
+
 /* `r`: Y made ready, or NULL */
 static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep_mat *X,
                         const ep_mat *Y, const ep_analytic_ready *r) {
@@ -523,33 +588,15 @@ static ep_status kernel(ep_work *work, const ep_mat *K, const model *m, const ep
   const ptrdiff_t n = X->rows, n2 = y->X->rows, D = X->cols;
   const ptrdiff_t tall = tile_rows(D, n), wide = tile_rows(D, n2);
   if (n == 0 || n2 == 0) return EP_OK;
-  const ptrdiff_t down = (n + tall - 1) / tall, across = (n2 + wide - 1) / wide;
-  const ptrdiff_t tiles = Y ? down * across : down * (down + 1) / 2;
-  const ptrdiff_t batch = batch_of(K);
-  const volatile int *stop = ep_run_stop();
+  tiles_loop l = {.K = K, .m = m, .x = &x, .y = y, .tall = tall, .wide = wide};
+  l.down = (n + tall - 1) / tall, l.across = (n2 + wide - 1) / wide;
+  l.stop = ep_run_stop();
   room *rooms;
   if (prec == EP_SINGLE && can_be_quick(m, &x) && can_be_quick(m, y))
     EP_TRY(make_quick(work, y, m->a->depth));
   EP_TRY(rooms_new(work, &rooms, tall, wide, D, prec));
-  for (ptrdiff_t first = 0; first < tiles; first += batch) {
-    const ptrdiff_t end = ep_least(tiles, first + batch);
-    long bad = 0;
-    EP_TRY(ep_run_step("percent of the kernel", 100 * (double)first / (double)tiles, 100));
-#pragma omp parallel for schedule(dynamic) reduction(+ : bad) if (n * n2 > WORTH_THREADS)
-    for (ptrdiff_t t = first; t < end; t++) {
-      ptrdiff_t i = t / across, j = t % across;
-      if (stop && *stop) continue;
-      if (!Y) ep_triangle_place(&i, &j, t, down);
-      bad += tile_fill(K, &rooms[omp_get_thread_num()], m, &x, y, i * tall, j * wide,
-                       ep_least(tall, n - i * tall), ep_least(wide, n2 - j * wide), stop);
-    }
-    EP_TRY(ep_run_look());
-    EP_CHECK(!bad, EP_ERR_NUMERIC,
-             "%ld entries of the kernel are infinite or no numbers: points that are not finite, or "
-             "too long",
-             bad);
-  }
-  return EP_OK;
+  l.rooms = rooms;
+  return all_tiles(&l);
 }
 
 static ep_status analytic_kernel(const ep_mat *K, const ep_analytic *a, ep_analytic_kind kind,
@@ -580,17 +627,28 @@ ep_status ep_analytic_kernel_ready(const ep_mat *K, const ep_analytic *a, ep_ana
   return analytic_kernel(K, a, kind, X, &r->X, r);
 }
 
+typedef struct {
+  double *diagonal;
+  const model *m;
+  const points *x;
+} diagonal_loop;
+
+static void fill_diagonal(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const diagonal_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    l->diagonal[i] = 0; /* the gap of a point to itself */
+    kernel_row(&l->diagonal[i], l->m, l->x, i, l->x, i, 1);
+  }
+}
+
 static ep_status diagonal_of(ep_work *work, double *diagonal, const model *m, const ep_mat *X) {
   points x;
   long bad = 0;
   EP_TRY(points_new(work, &x, m, X, NULL));
   EP_TRY(layers_new(work, &x, &x, m, (double)X->rows, EP_DOUBLE));
-#pragma omp parallel for schedule(static) reduction(+ : bad) if (X->rows * X->cols > WORTH_THREADS)
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
-    diagonal[i] = 0; /* the gap of a point to itself */
-    kernel_row(&diagonal[i], m, &x, i, &x, i, 1);
-    bad += !isfinite(diagonal[i]);
-  }
+  ep_crew_loop(X->rows, 64, X->rows * X->cols > WORTH_THREADS, fill_diagonal,
+               &(diagonal_loop){diagonal, m, &x});
+  for (ptrdiff_t i = 0; i < X->rows; i++) bad += !isfinite(diagonal[i]);
   EP_CHECK(!bad, EP_ERR_NUMERIC, "the kernel of %ld points is infinite or no number", bad);
   return EP_OK;
 }

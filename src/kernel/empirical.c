@@ -11,13 +11,13 @@
  * one weighted product. */
 #include "kernel/empirical.h"
 
+#include "core/crew.h"
 #include "core/mem.h"
 #include "core/vector.h"
 
 #include <eigenpair/stream.h>
 #include <eigenpair/kernel.h>
 #include <math.h>
-#include <omp.h>
 
 const char *ep_layout_name(int i) {
   static const char *const names[] = {"full", "diagonal", "trace", NULL};
@@ -157,13 +157,23 @@ static ep_status new_features(ep_work *work, features *f, const ep_net *net, ptr
   return EP_OK;
 }
 
-static void map_rows(const ep_mat *to, const ep_activation *phi, const ep_mat *A,
-                     void (*map)(const ep_mat *, const ep_activation *, const ep_mat *)) {
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < A->rows; i++) {
-    const ep_mat t = ep_mat_rows(to, i, 1), a = ep_mat_rows(A, i, 1);
-    map(&t, phi, &a);
+typedef void map_fn(const ep_mat *, const ep_activation *, const ep_mat *);
+typedef struct {
+  const ep_mat *to, *A;
+  const ep_activation *phi;
+  map_fn *map;
+} map_loop;
+
+static void map_some(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const map_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat t = ep_mat_rows(l->to, i, 1), a = ep_mat_rows(l->A, i, 1);
+    l->map(&t, l->phi, &a);
   }
+}
+
+static void map_rows(const ep_mat *to, const ep_activation *phi, const ep_mat *A, map_fn *map) {
+  ep_crew_loop(A->rows, 8, true, map_some, &(map_loop){to, A, phi, map});
 }
 
 static ep_mat shaped(const ep_mat *buffer, ptrdiff_t rows, ptrdiff_t cols) {
@@ -268,8 +278,7 @@ static point_pair next_pair(point_pair p, const features *x, const features *y) 
 static void pair_tile(const ep_mat *K, const kernel_work *w, double c, const ep_mat *H,
                       const features *x, const features *y, ptrdiff_t first, ptrdiff_t count) {
   const ptrdiff_t rows = tile_rows(w->cost.block), cols = tile_cols(w->net), m = x->S.cols;
-  const ptrdiff_t z = w->net->shape.outputs,
-                  own = omp_get_thread_num() * rows * (cols + w->WW.rows);
+  const ptrdiff_t z = w->net->shape.outputs, own = ep_crew_thread() * rows * (cols + w->WW.rows);
   const ep_mat tile = ep_mat_cols(&w->tiles, own, 1);
   const ep_mat T =
       ep_mat_view(tile.prec, count, w->WW.rows, ep_mat_cols(&tile, rows * cols, 1).data);
@@ -294,11 +303,24 @@ static void pair_tile(const ep_mat *K, const kernel_work *w, double c, const ep_
   }
 }
 
+typedef struct {
+  const ep_mat *K, *H;
+  const kernel_work *w;
+  double c;
+  const features *x, *y;
+} pairs_loop;
+
+static void pair_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const pairs_loop *l = of;
+  const ptrdiff_t rows = tile_rows(l->w->cost.block), all = count_pairs(l->x, l->y);
+  for (ptrdiff_t p = first * rows; p < ep_least(end * rows, all); p += rows)
+    pair_tile(l->K, l->w, l->c, l->H, l->x, l->y, p, ep_least(rows, all - p));
+}
+
 static void add_pairs(const ep_mat *K, kernel_work *w, double c, const ep_mat *H, const features *x,
                       const features *y) {
   const ptrdiff_t rows = tile_rows(w->cost.block), all = count_pairs(x, y);
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t p = 0; p < all; p += rows) pair_tile(K, w, c, H, x, y, p, ep_least(rows, all - p));
+  ep_crew_loop((all + rows - 1) / rows, 1, true, pair_tiles, &(pairs_loop){K, H, w, c, x, y});
 }
 
 /* diagonal and trace: K[x, y, e] += c H[x, y] sum_m WW_em S_xm S_ym */

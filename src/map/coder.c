@@ -12,7 +12,6 @@
 #include <eigenpair/random.h>
 #include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 
 static const double floor_share = 0.1, near_ridge = 1e-3;

@@ -1,6 +1,7 @@
 /* The table of maps, and what all of them share. */
 #include "map/map.h"
 
+#include "core/crew.h"
 #include "core/mem.h"
 #include "core/threads.h"
 
@@ -97,11 +98,17 @@ double ep_map_scratch(const ep_map *map, ep_precision prec) {
   return map->kind->scratch(map, prec) + 64;
 }
 
+typedef struct {
+  const ep_mat *Psi;
+  ep_psi psi;
+} scale_loop;
+
 /* psi = phi / (|phi| + sqrt(M) delta), or M^{-1/2} phi */
-static void scale_rows(const ep_mat *Psi, ep_psi psi) {
+static void scale_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_mat *Psi = ((scale_loop *)of)->Psi;
+  const ep_psi psi = ((scale_loop *)of)->psi;
   const double root = sqrt((double)Psi->cols);
-#pragma omp parallel for schedule(static) if (ep_worth_entries(Psi))
-  for (ptrdiff_t i = 0; i < Psi->rows; i++) {
+  for (ptrdiff_t i = first; i < end; i++) {
     const ep_mat row = ep_mat_rows(Psi, i, 1);
     const double norm = psi.cosine ? sqrt(ep_mat_norm2(&row)) + root * psi.delta : root;
     if (Psi->prec == EP_SINGLE)
@@ -115,7 +122,9 @@ ep_status ep_map_rows(const ep_mat *Psi, const ep_map *map, const ep_mat *X) {
   EP_CHECK(X->cols == map->inputs && Psi->cols == map->count && Psi->rows == X->rows, EP_ERR_SHAPE,
            "the features take points of dimension %td, the data have %td", map->inputs, X->cols);
   EP_TRY(map->kind->rows(Psi, map, X));
-  if (map->kind->scaled) scale_rows(Psi, map->psi);
+  if (map->kind->scaled)
+    ep_crew_loop(Psi->rows, ep_rows_at_once(Psi), ep_worth_entries(Psi), scale_rows,
+                 &(scale_loop){Psi, map->psi});
   return EP_OK;
 }
 

@@ -1,10 +1,11 @@
 /* Patch features of images (theory: section 6): filters that are the data's own patches, their responses averaged over
  * a grid. Coates, Lee and Ng's single layer, without labels and without training. */
+#include "core/crew.h"
 #include "map/map.h"
 
 #include <eigenpair/random.h>
+#include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -213,21 +214,31 @@ static ep_status new_scratch(ep_patches_scratch *s, ep_work *work, const ep_patc
   return EP_OK;
 }
 
-static ep_status rows(const ep_mat *Phi, const ep_map *map, const ep_mat *X) {
-  const ep_patches *p = cast(map);
+typedef struct {
+  const ep_mat *Phi, *X;
+  const ep_patches *p;
+  ep_patches_scratch all; /* of all threads */
+} images_loop;
+
+static void some_images(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const images_loop *l = of;
+  const ep_patches *p = l->p;
   const ptrdiff_t list = places(p) + EP_PATCH_PLACES, cells = p->grid * p->grid + 1;
-  ep_work work = {0};
-  ep_patches_scratch all;
-  const ep_status st = new_scratch(&all, &work, p, omp_get_max_threads(), X->prec);
-#pragma omp parallel for schedule(dynamic, 8)
-  for (ptrdiff_t i = 0; i < (st ? 0 : X->rows); i++) {
-    const ptrdiff_t t = omp_get_thread_num();
-    const ep_mat phi = ep_mat_rows(Phi, i, 1), x = ep_mat_rows(X, i, 1);
-    ep_patches_scratch own = all;
-    own.sums = ep_mat_rows(&all.sums, t * cells, cells);
-    own.place = all.place + t * list, own.cell = all.cell + t * list;
-    EP_PICK(X->prec, ep_patches_image)(&phi, p, &x, &own);
+  const ptrdiff_t t = ep_crew_thread();
+  ep_patches_scratch own = l->all;
+  own.sums = ep_mat_rows(&l->all.sums, t * cells, cells);
+  own.place += t * list, own.cell += t * list;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat phi = ep_mat_rows(l->Phi, i, 1), x = ep_mat_rows(l->X, i, 1);
+    EP_PICK(x.prec, ep_patches_image)(&phi, p, &x, &own);
   }
+}
+
+static ep_status rows(const ep_mat *Phi, const ep_map *map, const ep_mat *X) {
+  ep_work work = {0};
+  images_loop l = {.Phi = Phi, .X = X, .p = cast(map)};
+  const ep_status st = new_scratch(&l.all, &work, l.p, ep_run_threads(), X->prec);
+  if (!st) ep_crew_loop(X->rows, 1 + (ptrdiff_t)(1e6 / flops(map)), true, some_images, &l);
   ep_work_free(&work);
   return st;
 }

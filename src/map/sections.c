@@ -3,6 +3,7 @@
  * it:
  *
  *   kappa(x, y) = L(x, y) / ((sqrt L(x, x) + delta) (sqrt L(y, y) + delta)),  L the NNGP kernel; dot: L itself */
+#include "core/crew.h"
 #include "core/threads.h"
 #include "map/map.h"
 
@@ -10,11 +11,24 @@
 
 /* ---- kappa */
 
-static void divide(const ep_mat *K, const double *x, const double *y, double delta) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(K))
-  for (ptrdiff_t i = 0; i < K->rows; i++)
+typedef struct {
+  const ep_mat *K;
+  const double *x, *y;
+  double delta;
+} divide_loop;
+
+static void divide_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const divide_loop *l = of;
+  const ep_mat *K = l->K;
+  const double *x = l->x, *y = l->y, delta = l->delta;
+  for (ptrdiff_t i = first; i < end; i++)
     for (ptrdiff_t j = 0; j < K->cols; j++)
       *ep_d(K, i, j) /= (sqrt(x[i]) + delta) * (sqrt(y[j]) + delta);
+}
+
+static void divide(const ep_mat *K, const double *x, const double *y, double delta) {
+  ep_crew_loop(K->rows, ep_rows_at_once(K), ep_worth_entries(K), divide_rows,
+               &(divide_loop){K, x, y, delta});
 }
 
 static ep_status kappa(ep_work *work, const ep_mat *K, const ep_analytic *kernel, ep_psi psi,

@@ -3,13 +3,13 @@
  *   stack:KxP[,one|two][,active=F][,zca=R][,near=r][,keep=L][,pool=g][,mirror][,root]     K filters of P x P pixels; then
  *     /  the next layer, whose image is what the one before pooled to g x g
  *     +  another scale, from the image again; the outputs of all scales stand side by side */
+#include "core/crew.h"
 #include "core/mem.h"
 #include "map/map.h"
 
 #include <eigenpair/random.h>
 #include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,7 +111,7 @@ typedef struct {
 } bench;
 
 static ep_status open_benches(ep_work *work, bench **out, const stack *s, int first, int last) {
-  const int threads = omp_get_max_threads();
+  const int threads = ep_run_threads();
   EP_TRY(ep_work_get(work, out, threads, sizeof **out));
   for (int t = 0; t < threads; t++)
     for (int k = first; k <= last; k++) {
@@ -137,15 +137,28 @@ static void one_image(const ep_mat *phi, const stack *s, const ep_mat *image, in
   }
 }
 
+typedef struct {
+  const ep_mat *Phi, *X;
+  const stack *s;
+  int first, last; /* layer */
+  const bench *benches;
+} images_loop;
+
+static void some_images(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const images_loop *l = of;
+  const bench *own = l->benches + ep_crew_thread();
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat phi = ep_mat_rows(l->Phi, i, 1), x = ep_mat_rows(l->X, i, 1);
+    one_image(&phi, l->s, &x, l->first, l->last, own);
+  }
+}
+
 static ep_status through(const ep_mat *Phi, const stack *s, const ep_mat *X, int first, int last) {
   ep_work work = {0};
   bench *benches = NULL;
   const ep_status st = open_benches(&work, &benches, s, first, last);
-#pragma omp parallel for schedule(dynamic, 4)
-  for (ptrdiff_t i = 0; i < (st ? 0 : X->rows); i++) {
-    const ep_mat phi = ep_mat_rows(Phi, i, 1), x = ep_mat_rows(X, i, 1);
-    one_image(&phi, s, &x, first, last, benches + omp_get_thread_num());
-  }
+  images_loop l = {Phi, X, s, first, last, benches};
+  if (!st) ep_crew_loop(X->rows, 1, true, some_images, &l);
   ep_work_free(&work);
   return st;
 }

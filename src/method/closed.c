@@ -5,6 +5,7 @@
  *   dual    G = Psi Psi' = RR' by pivoted Cholesky, R'SR z = lambda z, y = S R z / lambda, w = Psi'y
  *
  * All three give the same answer; the cost model below chooses. */
+#include "core/crew.h"
 #include "core/threads.h"
 #include "method/sum.h"
 
@@ -22,13 +23,19 @@ ep_eigen_config ep_closed_eigen(const ep_setup *s, ep_precision prec) {
 
 /* ---- primal */
 
+static void divide_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_sum *sum = of;
+  const ep_mat *C = &sum->C;
+  for (ptrdiff_t i = first; i < end; i++)
+    for (ptrdiff_t j = 0; j < C->cols; j++) *ep_d(C, i, j) /= sum->anchors;
+}
+
 ep_status ep_primal_solve(const ep_mat *W, double *lambda, ep_eigen_info *info, const ep_sum *sum,
                           const ep_setup *s) {
   const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
   const ep_mat *C = &sum->C;
-#pragma omp parallel for schedule(static) if (ep_worth_entries(C))
-  for (ptrdiff_t i = 0; i < C->rows; i++)
-    for (ptrdiff_t j = 0; j < C->cols; j++) *ep_d(C, i, j) /= sum->anchors;
+  ep_sum own = *sum;
+  ep_crew_loop(C->rows, ep_rows_at_once(C), ep_worth_entries(C), divide_rows, &own);
   ep_mat_symmetrise(C);
   return ep_eigen_matrix(W, lambda, info, C, &config, (uint64_t)s->run.seed);
 }
@@ -125,13 +132,24 @@ typedef struct {
   ep_mat T, U; /* (P, b) double */
 } dual_operator;
 
-static void permute(const ep_mat *to, const ep_mat *from, const ptrdiff_t *pivot, bool back) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(from))
-  for (ptrdiff_t i = 0; i < from->rows; i++) {
-    const ep_mat a = ep_mat_rows(to, back ? i : pivot[i], 1);
-    const ep_mat b = ep_mat_rows(from, back ? pivot[i] : i, 1);
+typedef struct {
+  const ep_mat *to, *from;
+  const ptrdiff_t *pivot;
+  bool back;
+} permute_loop;
+
+static void permute_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const permute_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat a = ep_mat_rows(l->to, l->back ? i : l->pivot[i], 1);
+    const ep_mat b = ep_mat_rows(l->from, l->back ? l->pivot[i] : i, 1);
     ep_mat_copy(&a, &b);
   }
+}
+
+static void permute(const ep_mat *to, const ep_mat *from, const ptrdiff_t *pivot, bool back) {
+  ep_crew_loop(from->rows, ep_rows_at_once(from), ep_worth_entries(from), permute_rows,
+               &(permute_loop){to, from, pivot, back});
 }
 
 /* T = S R X, rows by point */

@@ -2,6 +2,7 @@
  * double, so that the error does not grow with the number of points. */
 #include "method/sum.h"
 
+#include "core/crew.h"
 #include "core/threads.h"
 #include "core/vector.h"
 
@@ -98,11 +99,15 @@ static ep_status new_adding(adding *a, ep_work *work, const ep_mat *to, ep_preci
 
 static double beta(const adding *a) { return a->part.data == a->to.data || a->rows > 0; }
 
+static void flush_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const adding *a = of;
+  for (ptrdiff_t i = first; i < end; i++)
+    for (ptrdiff_t j = 0; j < a->to.cols; j++) *ep_d(&a->to, i, j) += (double)*ep_s(&a->part, i, j);
+}
+
 static void flush(adding *a, bool now) {
   if (a->part.data == a->to.data || a->rows == 0 || (!now && a->rows < FLUSH)) return;
-#pragma omp parallel for schedule(static) if (ep_worth_entries(&a->to))
-  for (ptrdiff_t i = 0; i < a->to.rows; i++)
-    for (ptrdiff_t j = 0; j < a->to.cols; j++) *ep_d(&a->to, i, j) += (double)*ep_s(&a->part, i, j);
+  ep_crew_loop(a->to.rows, ep_rows_at_once(&a->to), ep_worth_entries(&a->to), flush_rows, a);
   a->rows = 0;
 }
 
@@ -113,15 +118,26 @@ static ep_status new_spread(adding *a, ep_work *work, const ep_dist *s, ptrdiff_
   return ep_work_mat(work, &a->right, a->part.prec, block, s->rows);
 }
 
+typedef struct {
+  ep_mat to;
+  const ep_mat *A;
+  const ptrdiff_t *index;
+} pick_loop;
+
+static void pick_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const pick_loop *l = of;
+  const ep_mat *to = &l->to, *A = l->A;
+  for (ptrdiff_t i = first; i < end; i++)
+    for (ptrdiff_t j = 0; j < to->cols; j++)
+      if (to->prec == EP_SINGLE) *ep_s(to, i, j) = *ep_s(A, i, l->index[j]);
+      else *ep_d(to, i, j) = *ep_d(A, i, l->index[j]);
+}
+
 /* these columns of A */
 static ep_mat pick(const ep_mat *room, const ep_mat *A, const ptrdiff_t *index) {
-  const ep_mat to = ep_mat_rows(room, 0, A->rows);
-#pragma omp parallel for schedule(static) if (ep_worth_entries(&to))
-  for (ptrdiff_t i = 0; i < to.rows; i++)
-    for (ptrdiff_t j = 0; j < to.cols; j++)
-      if (to.prec == EP_SINGLE) *ep_s(&to, i, j) = *ep_s(A, i, index[j]);
-      else *ep_d(&to, i, j) = *ep_d(A, i, index[j]);
-  return to;
+  pick_loop l = {ep_mat_rows(room, 0, A->rows), A, index};
+  ep_crew_loop(A->rows, ep_rows_at_once(&l.to), ep_worth_entries(&l.to), pick_rows, &l);
+  return l.to;
 }
 
 /* += A'A, upper triangle, or this rank's part of it; += A'B */
@@ -207,10 +223,16 @@ static void combine(const ep_mat *to, double a, const ep_mat *x, double b, const
   ep_mat_axpy(to, b, y);
 }
 
-/* rows of G: s of every group, then the differences V */
-static void turn_groups(const ep_mat *S, const ep_mat *V, const ep_mat *H, const grouping *g) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
-  for (ptrdiff_t i = 0; i < S->rows; i++) {
+typedef struct {
+  const ep_mat *S, *V, *H;
+  const grouping *g;
+} groups_loop;
+
+static void turn_some(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const groups_loop *l = of;
+  const ep_mat *S = l->S, *V = l->V, *H = l->H;
+  const grouping *g = l->g;
+  for (ptrdiff_t i = first; i < end; i++) {
     const ep_mat s = ep_mat_rows(S, i, 1), h1 = ep_mat_rows(H, g->view[i], 1);
     const ptrdiff_t size = g->view[i + 1] - g->view[i];
     ep_mat_copy(&s, &h1);
@@ -226,11 +248,28 @@ static void turn_groups(const ep_mat *S, const ep_mat *V, const ep_mat *H, const
   }
 }
 
-static void add_mean(double *mean, const ep_mat *G) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(G))
-  for (ptrdiff_t j0 = 0; j0 < G->cols; j0 += 64)
+/* rows of G: s of every group, then the differences V */
+static void turn_groups(const ep_mat *S, const ep_mat *V, const ep_mat *H, const grouping *g) {
+  ep_crew_loop(S->rows, 8, ep_worth_entries(H), turn_some, &(groups_loop){S, V, H, g});
+}
+
+enum { MEANS = 64 }; /* a turn */
+typedef struct {
+  double *mean;
+  const ep_mat *G;
+} mean_loop;
+
+static void add_some_means(void *of, ptrdiff_t first, ptrdiff_t end) {
+  double *mean = ((mean_loop *)of)->mean;
+  const ep_mat *G = ((mean_loop *)of)->G;
+  for (ptrdiff_t j0 = first * MEANS; j0 < ep_least(end * MEANS, G->cols); j0 += MEANS)
     for (ptrdiff_t i = 0; i < G->rows; i++)
-      for (ptrdiff_t j = j0; j < j0 + 64 && j < G->cols; j++) mean[j] += ep_get(G, i, j);
+      for (ptrdiff_t j = j0; j < j0 + MEANS && j < G->cols; j++) mean[j] += ep_get(G, i, j);
+}
+
+static void add_mean(double *mean, const ep_mat *G) {
+  ep_crew_loop((G->cols + MEANS - 1) / MEANS, 1, ep_worth_entries(G), add_some_means,
+               &(mean_loop){mean, G});
 }
 
 static ep_status new_grouping(grouping *g, ep_work *work, ep_sum *sum, const ep_points *points) {
@@ -326,30 +365,46 @@ static ep_status new_gathering(gathering *g, ep_work *work, const ep_map *map, c
   return ep_work_get(work, &g->sign, block, sizeof *g->sign);
 }
 
+typedef struct {
+  const ep_mat *H;
+  const gathering *g;
+  const ep_mat *kept;
+} gather_loop;
+
+static void copy_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const gather_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat to = ep_mat_rows(l->H, i, 1), from = ep_mat_rows(l->kept, l->g->point[i], 1);
+    ep_mat_copy(&to, &from);
+  }
+}
+
 static ep_status some_rows(const ep_mat *H, gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat x = ep_mat_rows(&g->x, 0, n);
   if (!ep_psi_rows_all_kept(rows))
     return ep_psi_rows_gather(H, rows->map, rows->points, g->point, &x);
-#pragma omp parallel for schedule(static) if (ep_worth_entries(H))
-  for (ptrdiff_t i = 0; i < n; i++) {
-    const ep_mat to = ep_mat_rows(H, i, 1), from = ep_mat_rows(&rows->kept, g->point[i], 1);
-    ep_mat_copy(&to, &from);
-  }
+  ep_crew_loop(n, ep_rows_at_once(H), ep_worth_entries(H), copy_rows,
+               &(gather_loop){H, g, &rows->kept});
   return EP_OK;
 }
 
-/* T_row += sign H */
+/* T_row += sign H; the partners of an anchor stand together, and whose turn the first of them is adds them all */
+static void add_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const gather_loop *l = of;
+  const gathering *g = l->g;
+  const ptrdiff_t n = l->H->rows;
+  for (ptrdiff_t i = first; i < end; i++)
+    if (i == 0 || g->row[i] != g->row[i - 1])
+      for (ptrdiff_t k = i; k < n && g->row[k] == g->row[i]; k++) {
+        const ep_mat t = ep_mat_rows(&g->T, g->row[i], 1), h = ep_mat_rows(l->H, k, 1);
+        ep_mat_axpy(&t, g->sign[k], &h);
+      }
+}
+
 static ep_status add_partners(gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat H = ep_mat_rows(&g->H, 0, n);
   EP_TRY(some_rows(&H, g, rows, n));
-#pragma omp parallel for schedule(static) if (ep_worth_entries(&H))
-  for (ptrdiff_t i = 0; i < n;
-       i++) /* partners of one anchor stand together, each in one chunk of rows */
-    if (i == 0 || g->row[i] != g->row[i - 1])
-      for (ptrdiff_t k = i; k < n && g->row[k] == g->row[i]; k++) {
-        const ep_mat t = ep_mat_rows(&g->T, g->row[i], 1), h = ep_mat_rows(&H, k, 1);
-        ep_mat_axpy(&t, g->sign[k], &h);
-      }
+  ep_crew_loop(n, ep_rows_at_once(&H), ep_worth_entries(&H), add_rows, &(gather_loop){&H, g, NULL});
   return EP_OK;
 }
 

@@ -6,8 +6,9 @@
  *
  * both centred by the mean over all views. A group is an anchor and its positives. With B + r I = LL' it is the
  * eigenproblem of L^{-1} A L'^{-1}, w = L'^{-1} v. */
-#include "core/threads.h"
+#include "core/crew.h"
 #include "core/mem.h"
+#include "core/threads.h"
 #include "method/choose.h"
 #include "method/methods.h"
 
@@ -23,23 +24,31 @@ const char *ep_solver_name(int i) {
 
 /* ---- covariances */
 
-/* C <- A = (C - B) / pairs - mm', B <- B / views - mm', psi <- m = psi / views */
-static void centre(const ep_sum *sum) {
+/* C <- A = (C - B) / pairs - mm', B <- B / views - mm' */
+static void centre_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_sum *sum = of;
   const ep_mat *A = &sum->C, *B = &sum->B;
   const ep_dist *s = sum->spread;
-  double *mean = sum->psi.data;
-  for (ptrdiff_t j = 0; j < sum->psi.cols; j++) mean[j] /= sum->views;
-#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
-  for (ptrdiff_t i = 0; i < A->rows; i++)
+  const double *mean = sum->psi.data;
+  for (ptrdiff_t i = first; i < end; i++)
     for (ptrdiff_t j = s ? 0 : i; j < A->cols; j++) {
       const double mm = mean[s ? s->col[i] : i] * mean[s ? s->row[j] : j];
       const double b = *ep_d(B, i, j), c = *ep_d(A, i, j);
       *ep_d(A, i, j) = (c - b) / sum->pairs - mm;
       *ep_d(B, i, j) = b / sum->views - mm;
     }
-  if (s) return;
+}
+
+/* and psi <- m = psi / views */
+static void centre(const ep_sum *sum) {
+  ep_sum own = *sum;
+  const ep_mat *A = &sum->C;
+  double *mean = sum->psi.data;
+  for (ptrdiff_t j = 0; j < sum->psi.cols; j++) mean[j] /= sum->views;
+  ep_crew_loop(A->rows, ep_rows_at_once(A), ep_worth_entries(A), centre_rows, &own);
+  if (sum->spread) return;
   ep_mat_mirror(A);
-  ep_mat_mirror(B);
+  ep_mat_mirror(&sum->B);
 }
 
 /* ---- the eigenproblem */

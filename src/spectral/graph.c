@@ -1,10 +1,14 @@
 #include "spectral/graph.h"
 
+#include "core/crew.h"
+
 #include <eigenpair/eigen.h>
 #include <eigenpair/random.h>
 #include <eigenpair/run.h>
 #include <math.h>
 #include <stdlib.h>
+
+enum { ROWS = 256 }; /* of a graph that a thread takes at a time */
 
 /* ---- the graph */
 
@@ -57,6 +61,26 @@ typedef struct {
   double products;
 } laplacian;
 
+typedef struct {
+  const laplacian *l;
+  const ep_mat *Y, *X;
+} apply_loop;
+
+/* Y += T^{-1/2} W T^{-1/2} X */
+static void add_neighbours(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const laplacian *l = ((apply_loop *)of)->l;
+  const ep_mat *Y = ((apply_loop *)of)->Y, *X = ((apply_loop *)of)->X;
+  const ep_graph *g = l->graph;
+  for (ptrdiff_t i = first; i < end; i++) {
+    double *y = ep_d(Y, i, 0);
+    for (ptrdiff_t e = g->start[i]; e < g->start[i + 1]; e++) {
+      const ptrdiff_t j = g->to[e];
+      const double w = *ep_d(&l->L, i, 0) * g->weight[e] * *ep_d(&l->L, j, 0), *x = ep_d(X, j, 0);
+      for (ptrdiff_t c = 0; c < X->cols; c++) y[c] += w * x[c];
+    }
+  }
+}
+
 /* Y = (T^{-1/2} (W + t/n 11') T^{-1/2} - v_1 v_1') X: what is left when the known first eigenvector is taken out */
 static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
   laplacian *l = user;
@@ -68,15 +92,7 @@ static ep_status apply(const ep_mat *Y, const ep_mat *X, void *user) {
     *ep_d(&G, 1, c) *= -1;
   }
   ep_mat_mul(Y, 1, &l->L, EP_N, &G, EP_N, 0);
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < g->count; i++) {
-    double *y = ep_d(Y, i, 0);
-    for (ptrdiff_t e = g->start[i]; e < g->start[i + 1]; e++) {
-      const ptrdiff_t j = g->to[e];
-      const double w = *ep_d(&l->L, i, 0) * g->weight[e] * *ep_d(&l->L, j, 0), *x = ep_d(X, j, 0);
-      for (ptrdiff_t c = 0; c < X->cols; c++) y[c] += w * x[c];
-    }
-  }
+  ep_crew_loop(g->count, ROWS, true, add_neighbours, &(apply_loop){l, Y, X});
   l->products += (double)X->cols;
   return ep_run_step("spectral map", l->products, 0);
 }
@@ -171,6 +187,22 @@ static ep_status begin(ep_work *work, const ep_mat *Y, uint64_t seed) {
   return EP_OK;
 }
 
+typedef struct {
+  const ep_mat *F, *Y;
+  const ep_graph *g;
+  uint64_t seed;
+  long step;
+} force_loop;
+
+static void some_forces(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const force_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    ep_random r = ep_random_new(l->seed, EP_STREAM_MAP, (uint32_t)(1 + l->step));
+    r.next = 64 * (uint64_t)i;
+    force(ep_d(l->F, i, 0), l->Y, l->g, i, &r);
+  }
+}
+
 static ep_status layout(ep_work *work, const ep_mat *Y, const ep_graph *g, long steps,
                         uint64_t seed) {
   ep_mat F;
@@ -179,12 +211,7 @@ static ep_status layout(ep_work *work, const ep_mat *Y, const ep_graph *g, long 
   for (long t = 0; t < steps; t++) {
     const double a = 1 - (double)t / (double)steps;
     EP_TRY(ep_run_step("neighbour map", (double)t, (double)steps));
-#pragma omp parallel for schedule(static)
-    for (ptrdiff_t i = 0; i < g->count; i++) {
-      ep_random r = ep_random_new(seed, EP_STREAM_MAP, (uint32_t)(1 + t));
-      r.next = 64 * (uint64_t)i;
-      force(ep_d(&F, i, 0), Y, g, i, &r);
-    }
+    ep_crew_loop(g->count, ROWS, true, some_forces, &(force_loop){&F, Y, g, seed, t});
     ep_mat_axpy(Y, a, &F);
   }
   return EP_OK;

@@ -7,6 +7,7 @@
  *
  * What is there in both precisions is first taken in single, all large products with it; what comes out of that is the start in double,
  * where one block is enough if the tolerance is what single precision can reach. */
+#include "core/crew.h"
 #include "core/mem.h"
 #include "core/threads.h"
 
@@ -260,12 +261,23 @@ ep_status ep_eigen_largest(const ep_mat *V, double *lambda, ep_eigen_info *info,
 
 /* ---- single precision, then double */
 
+typedef struct {
+  const ep_mat *to, *A;
+  double c;
+} single_loop;
+
+static void single_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const single_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++)
+    for (ptrdiff_t j = 0; j < l->A->cols; j++)
+      *ep_s(l->to, i, j) = (float)(l->c * *ep_d(l->A, i, j));
+}
+
 ep_status ep_eigen_single(ep_mat *out, ep_work *work, const ep_mat *A) {
   const double top = ep_mat_max(A), c = top > 0 ? 1 / top : 1;
   EP_TRY(ep_work_mat(work, out, EP_SINGLE, A->rows, A->cols));
-#pragma omp parallel for schedule(static) if (ep_worth_entries(A))
-  for (ptrdiff_t i = 0; i < A->rows; i++)
-    for (ptrdiff_t j = 0; j < A->cols; j++) *ep_s(out, i, j) = (float)(c * *ep_d(A, i, j));
+  ep_crew_loop(A->rows, ep_rows_at_once(A), ep_worth_entries(A), single_rows,
+               &(single_loop){out, A, c});
   return EP_OK;
 }
 

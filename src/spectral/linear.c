@@ -1,4 +1,5 @@
 /* The matrix C of a linear model, its eigenbasis, and what is read off in it. */
+#include "core/crew.h"
 #include "core/mem.h"
 
 #include <eigenpair/eigen.h>
@@ -37,6 +38,23 @@ static void partners(double *y, const ep_mat *X, const ep_pairs *pairs, ptrdiff_
   add_row(y, 1, X, pairs->partner[pairs->start[n]]);
 }
 
+typedef struct {
+  const ep_mat *a, *y, *X;
+  const ep_pairs *pairs;
+  ptrdiff_t first; /* anchor of the block */
+  const double *total;
+} anchors_loop;
+
+static void some_anchors(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const anchors_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat row = ep_mat_rows(l->a, i, 1),
+                 from = ep_mat_rows(l->X, l->pairs->anchor[l->first + i], 1);
+    ep_mat_copy(&row, &from);
+    partners(ep_d(l->y, i, 0), l->X, l->pairs, l->first + i, l->total);
+  }
+}
+
 /* T = sum_n x_n y_n', C -= weight (T + T')/2 */
 static ep_status add(ep_work *work, const ep_mat *C, const ep_mat *X, const ep_pairs *pairs,
                      double weight) {
@@ -52,12 +70,8 @@ static ep_status add(ep_work *work, const ep_mat *C, const ep_mat *X, const ep_p
     const ptrdiff_t count = N - first < block ? N - first : block;
     const ep_mat a = ep_mat_rows(&A, 0, count), y = ep_mat_rows(&Y, 0, count);
     EP_TRY(ep_run_step("pairs", (double)first, (double)N));
-#pragma omp parallel for schedule(static) if (count * d > 10000)
-    for (ptrdiff_t i = 0; i < count; i++) {
-      const ep_mat row = ep_mat_rows(&a, i, 1), from = ep_mat_rows(X, pairs->anchor[first + i], 1);
-      ep_mat_copy(&row, &from);
-      partners(ep_d(&y, i, 0), X, pairs, first + i, total);
-    }
+    ep_crew_loop(count, 16, count * d > 10000, some_anchors,
+                 &(anchors_loop){&a, &y, X, pairs, first, total});
     ep_mat_mul(&T, 1, &a, EP_T, &y, EP_N, 1);
   }
   for (ptrdiff_t i = 0; i < d; i++)

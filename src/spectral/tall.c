@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,11 +25,9 @@ void ep_reader_read(ep_reader *r, const ep_mat *to, const ptrdiff_t *index, ptrd
   const ep_status st = r->read(to, r->user, index, first);
   if (!st) return;
   ep_mat_fill(to, 0);
-#pragma omp critical(ep_reader)
-  if (!r->status) {
-    r->status = st;
+  ep_status fine = EP_OK; /* the first that went wrong is kept */
+  if (atomic_compare_exchange_strong(&r->status, &fine, st))
     snprintf(r->message, sizeof r->message, "%.399s", ep_last_error());
-  }
 }
 
 ep_status ep_reader_check(const ep_reader *r) {

@@ -7,7 +7,7 @@
 typedef struct ep_reader {
   ep_status (*read)(const ep_mat *to, void *user, const ptrdiff_t *index, ptrdiff_t first);
   void *user;
-  ep_status status;
+  _Atomic ep_status status;
   char message[400];
 } ep_reader;
 
