@@ -148,7 +148,7 @@ static ep_status points_new(ep_work *work, points *p, const model *m, const ep_m
   EP_TRY(ep_work_get(work, &p->rho, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->over, layers * n, sizeof(double)));
   EP_TRY(ep_work_get(work, &p->damp, layers * n, sizeof(double)));
-  ep_crew_loop(n, ep_rows_at_once(X), n * X->cols > WORTH_THREADS, find_sizes,
+  ep_crew_loop(n, ep_rows_at_once(X->cols, 32768), n * X->cols > WORTH_THREADS, find_sizes,
                &(sizes_loop){p, size, m->a->input_scale});
   const double most = X->prec == EP_SINGLE ? 1e15 : 1e120;
   p->plain = true;

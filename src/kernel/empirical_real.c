@@ -34,12 +34,12 @@ static void mask_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 
 void R(ep_ntk_top)(const ep_mat *B, double c, const ep_mat *Wt, const ep_mat *S) {
   down_loop l = {B, Wt, S, (real)c};
-  ep_crew_loop(B->rows, ep_rows_at_once(B), ep_worth_entries(B), top_rows, &l);
+  ep_crew_loop(B->rows, ep_rows_at_once(B->cols, 32768), ep_worth_entries(B), top_rows, &l);
 }
 
 void R(ep_ntk_mask)(const ep_mat *B, const ep_mat *S) {
   down_loop l = {B, NULL, S, 1};
-  ep_crew_loop(B->rows, ep_rows_at_once(B), ep_worth_entries(B), mask_rows, &l);
+  ep_crew_loop(B->rows, ep_rows_at_once(B->cols, 32768), ep_worth_entries(B), mask_rows, &l);
 }
 
 /* ---- K of a pair of blocks, a row of it a turn */
@@ -86,7 +86,7 @@ static void add_last_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 }
 
 static void share_adding(ep_turns *turns, add_loop *l) {
-  ep_crew_loop(l->H->rows, ep_rows_at_once(l->K), ep_worth_entries(l->K), turns, l);
+  ep_crew_loop(l->H->rows, ep_rows_at_once(l->K->cols, 32768), ep_worth_entries(l->K), turns, l);
 }
 
 void R(ep_ntk_add_full)(const ep_mat *K, double c, const ep_mat *H, const ep_mat *T, ptrdiff_t z) {
@@ -148,7 +148,7 @@ static void apply_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 }
 
 void R(ep_ntk_full_apply)(const ep_mat *F, const ep_mat *K, const ep_mat *Y) {
-  ep_crew_loop(F->rows, ep_rows_at_once(K), ep_worth_entries(K), apply_rows,
+  ep_crew_loop(F->rows, ep_rows_at_once(K->cols, 32768), ep_worth_entries(K), apply_rows,
                &(apply_loop){F, K, Y});
 }
 
