@@ -8,3 +8,7 @@ static inline bool ep_worth_threads(double operations) { return operations > 2e6
 static inline bool ep_worth_entries(const ep_mat *A) {
   return ep_worth_threads(4. * (double)A->rows * (double)A->cols);
 }
+/* rows of a shared loop to take at once, so that these hold about so many numbers */
+static inline ptrdiff_t ep_rows_at_once(ptrdiff_t cols, ptrdiff_t numbers) {
+  return cols > 0 && cols < numbers ? numbers / cols : 1;
+}
