@@ -1,10 +1,13 @@
 /* Arrays of any file format: which one it is, labels, and matrices made of rows. */
+#include "core/crew.h"
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/threads.h"
 #include "data/parse.h"
 
 #include <limits.h>
 #include <math.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -238,17 +241,30 @@ double ep_array_convert(const ep_mat *X, ptrdiff_t i, const unsigned char *in, e
                               : row_double(ep_d(X, i, 0), in, dtype, X->cols, factor);
 }
 
+typedef struct {
+  const ep_mat *X;
+  const ep_array *a;
+  const ptrdiff_t *rows;
+  double factor;
+  _Atomic ptrdiff_t bad; /* the first row with a value that is not finite */
+} fill_loop;
+
+static void fill_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  fill_loop *l = of;
+  const size_t row_bytes = (size_t)l->X->cols * ep_dtype_size(l->a->dtype);
+  for (ptrdiff_t i = first; i < end; i++) {
+    const unsigned char *in = l->a->data + (size_t)(l->rows ? l->rows[i] : i) * row_bytes;
+    if (ep_array_convert(l->X, i, in, l->a->dtype, l->factor) == 0) continue;
+    ptrdiff_t bad = atomic_load(&l->bad);
+    while (i < bad && !atomic_compare_exchange_weak(&l->bad, &bad, i)) {}
+  }
+}
+
 /* Returns the first row with a value that is not finite, or X->rows. */
 static ptrdiff_t fill(const ep_mat *X, const ep_array *a, const ptrdiff_t *rows, double factor) {
-  const ptrdiff_t d = X->cols;
-  const size_t row_bytes = (size_t)d * ep_dtype_size(a->dtype);
-  ptrdiff_t bad = X->rows;
-#pragma omp parallel for schedule(static) reduction(min : bad) if (X->rows * d > 100000)
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
-    const unsigned char *in = a->data + (size_t)(rows ? rows[i] : i) * row_bytes;
-    if (ep_array_convert(X, i, in, a->dtype, factor) != 0 && i < bad) bad = i;
-  }
-  return bad;
+  fill_loop l = {.X = X, .a = a, .rows = rows, .factor = factor, .bad = X->rows};
+  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), X->rows * X->cols > 100000, fill_rows, &l);
+  return atomic_load(&l.bad);
 }
 
 ep_status ep_array_not_finite(const char *name, ptrdiff_t row, ptrdiff_t column, double x,

@@ -1,11 +1,12 @@
 /* Chains of augmentations: reading them, applying them. A point is worked on in double, in a row of scratch, and stored
  * in the matrix's precision; any thread may take it. */
+#include "core/crew.h"
+#include "core/threads.h"
 #include "data/augmentations.h"
 #include "data/pixels.h"
 
 #include <eigenpair/options.h>
 #include <eigenpair/run.h>
-#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -164,18 +165,26 @@ static ep_status make_frames(ep_work *work, ep_frame **out, int threads, const e
   return EP_OK;
 }
 
-static void apply_rows(const ep_mat *out, const ep_mat *X, const ep_augment *chain,
-                       ep_frame *frames, int threads, uint64_t seed, ptrdiff_t first, int view) {
-  const volatile int *stop = X->rows > 1 ? ep_run_stop() : NULL;
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
-    if (stop && *stop) continue;
-    ep_frame *f = frames + omp_get_thread_num();
-    ep_random r = point_random(seed, first + i, view);
-    load(f->x, X, i);
+typedef struct {
+  const ep_mat *out, *X;
+  const ep_augment *chain;
+  ep_frame *frames; /* one a thread */
+  uint64_t seed;
+  ptrdiff_t first;
+  int view;
+  const volatile int *stop;
+} views_loop;
+
+static void apply_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const views_loop *l = of;
+  const ep_augment *chain = l->chain;
+  ep_frame *f = l->frames + ep_crew_thread();
+  for (ptrdiff_t i = first; i < end && !(l->stop && *l->stop); i++) {
+    ep_random r = point_random(l->seed, l->first + i, l->view);
+    load(f->x, l->X, i);
     for (int k = 0; k < chain->count; k++)
       chain->step[k].kind->apply(f, &r, chain->step[k].a, chain->step[k].b);
-    store(out, i, f->x);
+    store(l->out, i, f->x);
   }
 }
 
@@ -209,12 +218,12 @@ ep_status ep_augment_apply(const ep_mat *out, const ep_mat *X, const ep_augment 
                            ep_image_shape shape, uint64_t seed, ptrdiff_t first, int view) {
   EP_TRY(check_apply(out, X, chain, shape, first, view));
   if (X->rows == 0) return EP_OK;
-  int threads = omp_get_max_threads();
-  if (X->rows * X->cols < 10000) threads = 1; /* not worth waking anyone */
+  const bool worth = X->rows * X->cols >= 10000;
+  views_loop l = {.out = out, .X = X, .chain = chain, .seed = seed, .first = first, .view = view};
+  if (X->rows > 1) l.stop = ep_run_stop();
   ep_work work = {0};
-  ep_frame *frames;
-  ep_status st = make_frames(&work, &frames, threads, chain, shape, X->cols);
-  if (!st) apply_rows(out, X, chain, frames, threads, seed, first, view);
+  ep_status st = make_frames(&work, &l.frames, worth ? ep_run_threads() : 1, chain, shape, X->cols);
+  if (!st) ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 4096), worth, apply_rows, &l);
   ep_work_free(&work);
   if (!st && X->rows > 1) st = ep_run_look(); /* of many points: they are whole or not wanted */
   return st;

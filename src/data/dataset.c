@@ -1,6 +1,8 @@
 /* Data sets by name, folder or file -> rows in [0, 1] or as they are, labels, image shape. */
+#include "core/crew.h"
 #include "core/file.h"
 #include "core/mem.h"
+#include "core/threads.h"
 #include "core/words.h"
 #include "data/digits.h"
 #include "data/packages.h"
@@ -568,12 +570,17 @@ bool ep_dataset_is_unit(const ep_dataset *set, const ep_data_config *config) {
 }
 
 /* x <- x / |x|, zero stays zero */
-void ep_scale_to_unit(const ep_mat *X) {
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
+static void scale_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_mat *X = of;
+  for (ptrdiff_t i = first; i < end; i++) {
     double sum = 0;
     for (ptrdiff_t j = 0; j < X->cols; j++) sum += ep_get(X, i, j) * ep_get(X, i, j);
     const double c = sum > 0 ? 1 / sqrt(sum) : 0;
     for (ptrdiff_t j = 0; j < X->cols; j++) ep_set(X, i, j, c * ep_get(X, i, j));
   }
+}
+
+void ep_scale_to_unit(const ep_mat *X) {
+  ep_mat of = *X;
+  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), ep_worth_entries(X), scale_rows, &of);
 }

@@ -1,4 +1,5 @@
 /* A folder of pictures as a data set: its sub-folders, in the order of their names, are labels 0, 1, .. */
+#include "core/crew.h"
 #include "core/file.h"
 #include "core/mem.h"
 #include "core/words.h"
@@ -143,16 +144,28 @@ static ep_status choose_shape(ep_image_shape *shape, const listing *l, const cha
   return EP_OK;
 }
 
+typedef struct {
+  unsigned char *out;
+  listing *l;
+  ep_image_shape shape;
+  ptrdiff_t first; /* picture of the loop */
+} pictures_loop;
+
+static void read_pictures(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const pictures_loop *p = of;
+  const ptrdiff_t pixels = (ptrdiff_t)p->shape.channels * p->shape.height * p->shape.width;
+  for (ptrdiff_t i = p->first + first; i < p->first + end; i++)
+    if (read_fitted(p->out + i * pixels, p->l, i, p->shape)) p->l->label[i] = -1;
+}
+
 /* the i-th into the i-th place; what cannot be read is marked by label -1 (plain: all other labels are 0) */
 static ep_status read_all(unsigned char *out, listing *l, ep_image_shape shape) {
   enum { BLOCK = 256 };
-  const ptrdiff_t pixels = (ptrdiff_t)shape.channels * shape.height * shape.width;
   for (ptrdiff_t first = 0; first < l->count; first += BLOCK) {
-    const ptrdiff_t last = first + BLOCK < l->count ? first + BLOCK : l->count;
+    const ptrdiff_t left = l->count - first;
     EP_TRY(ep_run_step("pictures", (double)first, (double)l->count));
-#pragma omp parallel for schedule(dynamic)
-    for (ptrdiff_t i = first; i < last; i++)
-      if (read_fitted(out + i * pixels, l, i, shape)) l->label[i] = -1;
+    ep_crew_loop(left < BLOCK ? left : BLOCK, 1, true, read_pictures,
+                 &(pictures_loop){out, l, shape, first});
   }
   return EP_OK;
 }

@@ -1,4 +1,5 @@
 /* The pair matrix S as compressed rows, and products with it. */
+#include "core/crew.h"
 #include "core/mem.h"
 
 #include <eigenpair/pairs.h>
@@ -102,9 +103,15 @@ static void take_rank_one(const ep_mat *U, const double *x, const double *y, con
   }
 }
 
-void ep_pair_matrix_mul(const ep_mat *U, const ep_pair_matrix *S, const ep_mat *T) {
-#pragma omp parallel for schedule(dynamic, 64) if (T->rows * T->cols > 20000)
-  for (ptrdiff_t i = 0; i < S->points; i++) {
+typedef struct {
+  const ep_mat *U, *T;
+  const ep_pair_matrix *S;
+} rows_loop;
+
+static void mul_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const ep_mat *U = ((rows_loop *)of)->U, *T = ((rows_loop *)of)->T;
+  const ep_pair_matrix *S = ((rows_loop *)of)->S;
+  for (ptrdiff_t i = first; i < end; i++) {
     if (U->prec == EP_SINGLE) {
       float *restrict u = ep_s(U, i, 0);
       for (ptrdiff_t j = 0; j < U->cols; j++) u[j] = 0;
@@ -121,6 +128,10 @@ void ep_pair_matrix_mul(const ep_mat *U, const ep_pair_matrix *S, const ep_mat *
       }
     }
   }
+}
+
+void ep_pair_matrix_mul(const ep_mat *U, const ep_pair_matrix *S, const ep_mat *T) {
+  ep_crew_loop(S->points, 64, T->rows * T->cols > 20000, mul_rows, &(rows_loop){U, T, S});
   if (!S->left) return;
   const double two_n = 2 * (double)S->anchors;
   take_rank_one(U, S->left, S->right, T, two_n);

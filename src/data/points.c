@@ -1,4 +1,5 @@
 /* Data -> the distinct points and the pairs among them. */
+#include "core/crew.h"
 #include "core/hash.h"
 #include "core/mem.h"
 #include "core/threads.h"
@@ -7,7 +8,8 @@
 #include "data/rows.h"
 
 #include <eigenpair/dataset.h>
-#include <omp.h>
+#include <eigenpair/run.h>
+#include <stdatomic.h>
 #include <string.h>
 
 /* ---- pairs drawn from a data set: anchors, then each view of all anchors */
@@ -490,39 +492,59 @@ static ep_status see(const ep_mat *out, ptrdiff_t i, const struct ep_view_rows *
                           (int)(point / m->anchors));
 }
 
+/* loops over rows of `out` */
+typedef struct {
+  const ep_mat *out, *scratch; /* scratch: a row a thread */
+  const ep_points *p;
+  const ptrdiff_t *index;
+  ptrdiff_t first;
+  atomic_int failed;
+} rows_loop;
+
+static ptrdiff_t point_of(const rows_loop *l, ptrdiff_t i) {
+  return l->index ? l->index[i] : l->first + i;
+}
+
+static void see_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  rows_loop *l = of;
+  const ep_mat row = ep_mat_rows(l->scratch, ep_crew_thread(), 1);
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_status st = see(l->out, i, l->p->made, point_of(l, i), l->p->shape, &row);
+    if (st) atomic_store(&l->failed, (int)st);
+  }
+}
+
 static ep_status make_rows(ep_work *work, const ep_mat *out, const ep_points *p,
                            const ptrdiff_t *index, ptrdiff_t first) {
   const struct ep_view_rows *m = p->made;
   ptrdiff_t *plain;
   ep_mat scratch;
-  int failed = EP_OK;
   EP_TRY(ep_work_get(work, &plain, out->rows, sizeof *plain));
-  EP_TRY(ep_work_mat(work, &scratch, out->prec, omp_get_max_threads(), out->cols));
+  EP_TRY(ep_work_mat(work, &scratch, out->prec, ep_run_threads(), out->cols));
   for (ptrdiff_t i = 0; i < out->rows; i++) plain[i] = (index ? index[i] : first + i) % m->anchors;
   EP_TRY(ep_rows_read(out, m->rows, plain, 0));
-#pragma omp parallel for schedule(static) if (ep_worth_entries(out))
-  for (ptrdiff_t i = 0; i < out->rows; i++) {
-    const ep_mat row = ep_mat_rows(&scratch, omp_get_thread_num(), 1);
-    const ep_status st = see(out, i, m, index ? index[i] : first + i, p->shape, &row);
-    if (st) {
-#pragma omp atomic write
-      failed = (int)st;
-    }
-  }
-  EP_CHECK(!failed, (ep_status)failed, "no memory for views of points");
+  rows_loop l = {.out = out, .scratch = &scratch, .p = p, .index = index, .first = first};
+  ep_crew_loop(out->rows, ep_rows_at_once(out->cols, 4096), ep_worth_entries(out), see_rows, &l);
+  const ep_status failed = (ep_status)atomic_load(&l.failed);
+  EP_CHECK(!failed, failed, "no memory for views of points");
   if (p->unit) ep_scale_to_unit(out);
   return EP_OK;
+}
+
+static void copy_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const ep_mat to = ep_mat_rows(l->out, i, 1), from = ep_mat_rows(&l->p->X, point_of(l, i), 1);
+    ep_mat_copy(&to, &from);
+  }
 }
 
 ep_status ep_points_rows(const ep_mat *out, const ep_points *p, const ptrdiff_t *index,
                          ptrdiff_t first) {
   if (!p->made) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(out))
-    for (ptrdiff_t i = 0; i < out->rows; i++) {
-      const ep_mat to = ep_mat_rows(out, i, 1);
-      const ep_mat from = ep_mat_rows(&p->X, index ? index[i] : first + i, 1);
-      ep_mat_copy(&to, &from);
-    }
+    rows_loop l = {.out = out, .p = p, .index = index, .first = first};
+    ep_crew_loop(out->rows, ep_rows_at_once(out->cols, 65536), ep_worth_entries(out), copy_rows,
+                 &l);
     return EP_OK;
   }
   ep_work work = {0};

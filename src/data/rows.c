@@ -1,6 +1,7 @@
 /* Rows of a data set: parts one below the other, each in memory or a file that is read where it stands. */
 #include "data/rows.h"
 
+#include "core/crew.h"
 #include "core/hash.h"
 #include "core/mem.h"
 #include "core/threads.h"
@@ -10,11 +11,12 @@
 
 #include <eigenpair/comm.h>
 #include <eigenpair/json.h>
+#include <eigenpair/run.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <float.h>
 #include <math.h>
-#include <omp.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -351,36 +353,69 @@ static ep_status complain(const ep_mat *row_in_double, const ep_rows *r, ptrdiff
   return ep_array_not_finite(p->name, place, j, *ep_d(row_in_double, 0, j), prec);
 }
 
+/* loops over rows of X */
+typedef struct {
+  const ep_mat *X;
+  const ep_rows *r;
+  const ptrdiff_t *index;
+  ptrdiff_t first;
+  unsigned char *bytes; /* a row a thread */
+  pthread_mutex_t lock; /* of what follows: the first row in trouble, */
+  ptrdiff_t bad;        /* X->rows: none; */
+  trouble kind;
+  int error; /* errno there */
+} rows_loop;
+
+static ptrdiff_t row_asked(const rows_loop *l, ptrdiff_t i) {
+  return row_of(l->r, l->index ? l->index[i] : l->first + i);
+}
+
+static void note_trouble(rows_loop *l, ptrdiff_t i, trouble kind, int error) {
+  pthread_mutex_lock(&l->lock);
+  if (i < l->bad) l->bad = i, l->kind = kind, l->error = error;
+  pthread_mutex_unlock(&l->lock);
+}
+
+static void read_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  rows_loop *l = of;
+  unsigned char *mine = l->bytes + ep_crew_thread() * l->r->length * (ptrdiff_t)sizeof(double);
+  errno = 0;
+  for (ptrdiff_t i = first; i < end; i++) {
+    const trouble t = read_row(l->X, i, l->r, row_asked(l, i), mine);
+    if (t != FINE) note_trouble(l, i, t, errno);
+  }
+}
+
 static ep_status read_all(ep_work *work, const ep_mat *X, const ep_rows *r, const ptrdiff_t *index,
                           ptrdiff_t first) {
   const ptrdiff_t row_bytes = r->length * (ptrdiff_t)sizeof(double);
-  ptrdiff_t bad = X->rows;
-  int kind = FINE;
-  unsigned char *bytes;
+  rows_loop l = {.X = X,
+                 .r = r,
+                 .index = index,
+                 .first = first,
+                 .lock = PTHREAD_MUTEX_INITIALIZER,
+                 .bad = X->rows};
   ep_mat one;
-  EP_TRY(ep_work_get(work, &bytes, row_bytes * omp_get_max_threads(), 1));
-  errno = 0;
-#pragma omp parallel for schedule(static) if (ep_worth_entries(X))
-  for (ptrdiff_t i = 0; i < X->rows; i++) {
-    unsigned char *mine = bytes + omp_get_thread_num() * row_bytes;
-    const trouble t = read_row(X, i, r, row_of(r, index ? index[i] : first + i), mine);
-    if (t != FINE) {
-#pragma omp critical(ep_rows_trouble)
-      if (i < bad) bad = i, kind = (int)t;
-    }
-  }
-  if (bad == X->rows) return EP_OK;
+  EP_TRY(ep_work_get(work, &l.bytes, row_bytes * ep_run_threads(), 1));
+  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), ep_worth_entries(X), read_rows, &l);
+  if (l.bad == X->rows) return EP_OK;
   EP_TRY(ep_work_mat(work, &one, EP_DOUBLE, 1, X->cols));
-  return complain(&one, r, row_of(r, index ? index[bad] : first + bad), (trouble)kind, X->prec,
-                  bytes);
+  errno = l.error;
+  return complain(&one, r, row_asked(&l, l.bad), l.kind, X->prec, l.bytes);
 }
 
 /* x <- (x - mean) / deviation */
+static void scale_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const rows_loop *l = of;
+  const ep_rows *r = l->r;
+  for (ptrdiff_t i = first; i < end; i++)
+    for (ptrdiff_t j = 0; j < l->X->cols; j++)
+      ep_set(l->X, i, j, (ep_get(l->X, i, j) - r->mean[j]) * r->inverse[j]);
+}
+
 static void scale(const ep_mat *X, const ep_rows *r) {
-#pragma omp parallel for schedule(static) if (ep_worth_entries(X))
-  for (ptrdiff_t i = 0; i < X->rows; i++)
-    for (ptrdiff_t j = 0; j < X->cols; j++)
-      ep_set(X, i, j, (ep_get(X, i, j) - r->mean[j]) * r->inverse[j]);
+  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), ep_worth_entries(X), scale_rows,
+               &(rows_loop){.X = X, .r = r});
 }
 
 ep_status ep_rows_read(const ep_mat *X, const ep_rows *r, const ptrdiff_t *index, ptrdiff_t first) {

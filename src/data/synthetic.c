@@ -1,14 +1,16 @@
 /* Data sets made by formula. Point i is drawn from its own stream (seed, EP_STREAM_DATA, i), in
  * double: a random point depends neither on n nor on the threads, and single precision is double
  * precision rounded. */
+#include "core/crew.h"
 #include "core/mem.h"
+#include "core/threads.h"
 #include "data/patterns.h"
 
 #include <eigenpair/options.h>
 #include <eigenpair/random.h>
+#include <eigenpair/run.h>
 #include <eigenpair/synthetic.h>
 #include <math.h>
-#include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -251,20 +253,34 @@ static ep_status read_parameters(plan *s, const set *t, const char *text, ptrdif
   return EP_OK;
 }
 
+typedef struct {
+  const ep_mat *X;
+  int *labels;
+  const set *t;
+  const plan *s;
+  double *scratch; /* (2 d) a thread */
+} points_loop;
+
+static void some_points(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const points_loop *l = of;
+  const ptrdiff_t d = l->s->d;
+  double *x = l->scratch + 2 * d * ep_crew_thread();
+  for (ptrdiff_t i = first; i < end; i++) {
+    int label = 0;
+    l->t->point(x, &label, x + d, l->s, i);
+    for (ptrdiff_t j = 0; j < d; j++) ep_set(l->X, i, j, x[j]);
+    if (l->labels) l->labels[i] = label;
+  }
+}
+
 /* Shared matrix, then every point into its row. */
 static ep_status make_points(ep_work *work, const ep_mat *X, int *labels, const set *t, plan *s) {
-  const int threads = (double)s->n * (double)s->d < 10000 ? 1 : omp_get_max_threads();
-  double *scratch;
-  EP_TRY(ep_work_get(work, &scratch, 2 * s->d * threads, sizeof *scratch));
+  const bool many = (double)s->n * (double)s->d >= 10000;
+  points_loop l = {.X = X, .labels = labels, .t = t, .s = s};
+  EP_TRY(
+      ep_work_get(work, &l.scratch, 2 * s->d * (many ? ep_run_threads() : 1), sizeof *l.scratch));
   if (t->share) EP_TRY(t->share(s));
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (ptrdiff_t i = 0; i < s->n; i++) {
-    double *x = scratch + 2 * s->d * omp_get_thread_num();
-    int label = 0;
-    t->point(x, &label, x + s->d, s, i);
-    for (ptrdiff_t j = 0; j < s->d; j++) ep_set(X, i, j, x[j]);
-    if (labels) labels[i] = label;
-  }
+  ep_crew_loop(s->n, ep_rows_at_once(s->d, 4096), many, some_points, &l);
   return EP_OK;
 }
 

@@ -1,4 +1,5 @@
 /* Multinomial logistic regression. The only door to libLBFGS. */
+#include "core/crew.h"
 #include "probe/probes.h"
 
 #include <lbfgs.h>
@@ -122,6 +123,17 @@ static void group_loss(const ep_logistic *l, const ep_mat *W, ptrdiff_t g) {
   }
 }
 
+typedef struct {
+  const ep_logistic *l;
+  const ep_mat *W;
+  ptrdiff_t first; /* group of this rank */
+} loss_loop;
+
+static void group_losses(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const loss_loop *s = of;
+  for (ptrdiff_t g = first; g < end; g++) group_loss(s->l, s->W, s->first + g);
+}
+
 /* L = 1/n sum_i -log softmax(W x_i)_{y_i} + ridge/2 |W|^2, the last column of W (the offsets) not penalised */
 double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W) {
   const double n = (double)l->part->rows.count;
@@ -130,8 +142,7 @@ double ep_logistic_loss(const ep_mat *dW, const ep_logistic *l, const ep_mat *W)
   const ep_share mine = ep_comm_share(l->groups);
   double own = 0;
   const ep_mat sum = ep_mat_view(EP_DOUBLE, 1, 1, &own);
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t g = mine.first; g < mine.first + mine.count; g++) group_loss(l, W, g);
+  ep_crew_loop(mine.count, 1, true, group_losses, &(loss_loop){l, W, mine.first});
   ep_mat_fill(dW, 0);
   for (ptrdiff_t g = mine.first; g < mine.first + mine.count; g++) {
     own += l->loss[g] / n;

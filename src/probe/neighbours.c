@@ -4,10 +4,10 @@
  *
  * A product carries rounding of the points' lengths; the differences on the right do not, so a few candidates more than
  * are wanted are kept and then ordered by those. */
+#include "core/crew.h"
 #include "probe/probes.h"
 
 #include <math.h>
-#include <omp.h>
 
 enum { MORE = 8, CHUNK = 32 }; /* candidates beyond those wanted; similarities looked at together */
 
@@ -120,6 +120,24 @@ static ep_status centre(search *s, ep_work *work) {
   return EP_OK;
 }
 
+typedef struct {
+  ptrdiff_t *who;
+  double *distance; /* NULL: not wanted */
+  const search *s;
+  const ep_nearest *n;
+  const ep_tall *queries;
+  const ep_mat *scratch; /* a row a thread */
+} order_loop;
+
+static void order_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const order_loop *l = of;
+  const search *s = l->s;
+  double *scratch = ep_d(l->scratch, ep_crew_thread(), 0);
+  for (ptrdiff_t i = first; i < end; i++)
+    order(l->who + i * s->k, l->distance ? l->distance + i * s->k : NULL, scratch, s->k, l->n, i,
+          l->queries, &s->B, s->metric);
+}
+
 /* queries first .. first + count - 1 */
 static ep_status block(ptrdiff_t *who, double *distance, ep_work *work, const search *s,
                        ptrdiff_t first, ptrdiff_t count) {
@@ -131,10 +149,7 @@ static ep_status block(ptrdiff_t *who, double *distance, ep_work *work, const se
   a.shift = b.shift = s->shift, a.scale = b.scale = s->scale;
   EP_TRY(ep_work_mat(work, &scratch, EP_DOUBLE, ep_run_threads(), 2 * part.cols + s->k));
   EP_TRY(ep_nearest_find(&n, work, &a, &b, s->metric, "neighbours"));
-#pragma omp parallel for schedule(static) num_threads((int)scratch.rows)
-  for (ptrdiff_t i = 0; i < count; i++)
-    order(who + i * s->k, distance ? distance + i * s->k : NULL,
-          ep_d(&scratch, omp_get_thread_num(), 0), s->k, &n, i, &plain, &s->B, s->metric);
+  ep_crew_loop(count, 16, true, order_rows, &(order_loop){who, distance, s, &n, &plain, &scratch});
   return EP_OK;
 }
 

@@ -4,6 +4,7 @@
  *
  * by Newton's method (Keerthi and DeCoste 2005). Its equations are solved by conjugate gradients, which see the points
  * only as products; the step along the direction is exact, for f is piecewise quadratic there. */
+#include "core/crew.h"
 #include "probe/probes.h"
 
 #include <math.h>
@@ -120,20 +121,35 @@ static void advance(machine *m, const problem *q) {
   add(m->s, -t, m->u, q->n);
 }
 
-/* Steps for machines side by side, each by itself: threads do not change a bit. */
-static ep_status train(machine *m, ptrdiff_t count, const problem *q, const ep_probe_task *t,
-                       ep_probe_result *info) {
-  bool all = false;
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t c = 0; c < count; c++) {
+typedef struct {
+  machine *m;
+  const problem *q;
+} machines_loop;
+
+static void start_some(void *of, ptrdiff_t first, ptrdiff_t end) {
+  machine *m = ((machines_loop *)of)->m;
+  const problem *q = ((machines_loop *)of)->q;
+  for (ptrdiff_t c = first; c < end; c++) {
     for (ptrdiff_t i = 0; i < q->n; i++) m[c].s[i] = 1; /* w = 0 */
     m[c].target = q->tolerance * gradient(&m[c], q);
   }
+}
+
+static void advance_some(void *of, ptrdiff_t first, ptrdiff_t end) {
+  machine *m = ((machines_loop *)of)->m;
+  for (ptrdiff_t c = first; c < end; c++)
+    if (!m[c].done) advance(&m[c], ((machines_loop *)of)->q);
+}
+
+/* Steps for machines side by side, each by itself: threads do not change a bit. */
+static ep_status train(machine *m, ptrdiff_t count, const problem *q, const ep_probe_task *t,
+                       ep_probe_result *info) {
+  machines_loop l = {m, q};
+  bool all = false;
+  ep_crew_loop(count, 1, true, start_some, &l);
   for (long k = 0; k < t->config->iterations && !all; k++) {
     EP_TRY(ep_run_step("svm probe", (double)m->class, (double)t->classes));
-#pragma omp parallel for schedule(dynamic)
-    for (ptrdiff_t c = 0; c < count; c++)
-      if (!m[c].done) advance(&m[c], q);
+    ep_crew_loop(count, 1, true, advance_some, &l);
     all = true;
     for (ptrdiff_t c = 0; c < count; c++) {
       info->iterations += !m[c].done;

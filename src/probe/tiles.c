@@ -1,8 +1,8 @@
+#include "core/crew.h"
 #include "core/vector.h"
 #include "probe/probes.h"
 
 #include <math.h>
-#include <omp.h>
 
 /* Rows, columns of a tile: half a MB, which a core's cache holds while it is looked at. */
 enum { TILE = 256, WIDE = 256 };
@@ -68,26 +68,40 @@ static ptrdiff_t round_of(const ep_mat *panel, ptrdiff_t threads) {
   return round < (double)threads ? threads : round > 1000 ? 1000 : (ptrdiff_t)round;
 }
 
-static void fill_panel(const ep_mat *panel, const task *t, ptrdiff_t first, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads)
-  for (ptrdiff_t col = 0; col < panel->rows; col += WIDE) {
+/* a panel of B, and all of A against it */
+typedef struct {
+  const ep_mat (*scratch)[2]; /* one a thread */
+  const task *t;
+  const ep_mat *panel;
+  ptrdiff_t first, row; /* of the panel in B; tile of A */
+} panel_loop;
+
+static void fill_panel(void *of, ptrdiff_t first, ptrdiff_t end) { /* a turn: a tile */
+  const panel_loop *l = of;
+  const ep_mat *panel = l->panel;
+  for (ptrdiff_t col = first * WIDE; col < ep_least(end * WIDE, panel->rows); col += WIDE) {
     const ep_mat v = ep_mat_rows(panel, col, ep_least(WIDE, panel->rows - col));
-    make_ready(&v, t->B, first + col, t->metric, false);
+    make_ready(&v, l->t->B, l->first + col, l->t->metric, false);
   }
 }
 
-/* all of A against a panel */
+static void row_tiles(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const panel_loop *l = of;
+  for (ptrdiff_t s = l->row + first; s < l->row + end; s++)
+    row_tile(l->scratch[ep_crew_thread()], l->t, s * TILE, l->panel, l->first);
+}
+
 static ep_status panel_tiles(const ep_mat (*scratch)[2], const task *t, const ep_mat *panel,
                              ptrdiff_t first, const char *what) {
-  const ptrdiff_t count = (t->A->count + TILE - 1) / TILE, threads = ep_run_threads(),
-                  round = round_of(panel, threads);
-  fill_panel(panel, t, first, (int)threads);
+  const ptrdiff_t count = (t->A->count + TILE - 1) / TILE,
+                  round = round_of(panel, ep_run_threads());
+  panel_loop l = {scratch, t, panel, first, 0};
+  ep_crew_loop((panel->rows + WIDE - 1) / WIDE, 1, true, fill_panel, &l);
   for (ptrdiff_t r = 0; r < count; r += round) {
     const double done = (double)first + (double)panel->rows * (double)r / (double)count;
     EP_TRY(ep_run_step(what, done, (double)t->B->count));
-#pragma omp parallel for schedule(dynamic) num_threads((int)threads)
-    for (ptrdiff_t s = r; s < ep_least(r + round, count); s++)
-      row_tile(scratch[omp_get_thread_num()], t, s * TILE, panel, first);
+    l.row = r;
+    ep_crew_loop(ep_least(round, count - r), 1, true, row_tiles, &l);
   }
   return EP_OK;
 }

@@ -1,5 +1,6 @@
 #include "report/pack.h"
 
+#include "core/crew.h"
 #include "core/mem.h"
 
 #include <math.h>
@@ -177,14 +178,24 @@ static void put_picture(unsigned char *raw, const sheet *s, const ep_mat *X, ptr
   }
 }
 
+typedef struct {
+  unsigned char *raw;
+  const sheet *s;
+  const ep_mat *X;
+} pictures_loop;
+
+static void put_pictures(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const pictures_loop *l = of;
+  for (ptrdiff_t i = first; i < end; i++) put_picture(l->raw, l->s, l->X, i);
+}
+
 ep_status ep_pack_pictures(json_t **out, const ep_mat *X, ep_image_shape shape) {
   const sheet s = sheet_of(X, shape);
   const ptrdiff_t width = s.columns * s.width, height = s.rows * s.height;
   unsigned char *raw = ep_alloc(height, (size_t)(width * s.channels + 1));
   json_t *text = NULL;
   EP_CHECK(raw, EP_ERR_NOMEM, "no memory for a sheet of %td x %td pixels", width, height);
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < X->rows; i++) put_picture(raw, &s, X, i);
+  ep_crew_loop(X->rows, 16, true, put_pictures, &(pictures_loop){raw, &s, X});
   const ep_status st = png(&text, raw, width, height, s.channels);
   ep_release(raw);
   if (st) return st;

@@ -1,4 +1,5 @@
 /* The constants of a run, and what WIDE's bounds are on: steps, weights, Hessian, kernel, C, its PCA. */
+#include "core/crew.h"
 #include "map/drift.h"
 #include "method/methods.h"
 #include "method/closed.h"
@@ -143,23 +144,45 @@ static ep_status weights(ep_work *work, ep_measured *out, const ep_bound_run *ru
 
 /* ---- Hessian */
 
+enum { GROUPS = 64 };
+typedef struct {
+  const ep_mat *X, *A, *slope, *curve;
+  const double *w;
+  const ep_net *net;
+  double top[GROUPS];
+} hessian_loop;
+
 /* f_z(x) = M^{-1/2} sum_m w_mz phi(v_m'x): its Hessian has one block for (v_m, w_mz), M^{-1/2} [p xx'/|x|^2, q x/|x|; ..],
  * p = w_mz phi'' |x|^2, q = phi' |x|, of norm M^{-1/2} (|p| + sqrt(p^2 + 4 q^2)) / 2; the largest of z has the largest |w|. */
+static double hessian_of_point(const hessian_loop *l, ptrdiff_t i) {
+  const ep_net *net = l->net;
+  const ep_mat x = ep_mat_rows(l->X, i, 1), a = ep_mat_rows(l->A, i, 1);
+  const ep_mat s = ep_mat_rows(l->slope, i, 1), c = ep_mat_rows(l->curve, i, 1);
+  const double norm = net->shape.input_scale * sqrt(ep_mat_norm2(&x));
+  double top = 0;
+  ep_activation_slopes(&s, &net->shape.phi, &a);
+  ep_activation_curves(&c, &net->shape.phi, &a);
+  for (ptrdiff_t m = 0; m < a.cols; m++) {
+    const double p = l->w[m] * fabs(ep_get(&c, 0, m)) * norm * norm, q = ep_get(&s, 0, m) * norm;
+    top = fmax(top, (p + hypot(p, 2 * q)) / 2);
+  }
+  return top;
+}
+
+static void hessian_groups(void *of, ptrdiff_t first, ptrdiff_t end) {
+  hessian_loop *l = of;
+  const ptrdiff_t n = l->A->rows;
+  for (ptrdiff_t g = first; g < end; g++)
+    for (ptrdiff_t i = n * g / GROUPS; i < n * (g + 1) / GROUPS; i++)
+      l->top[g] = fmax(l->top[g], hessian_of_point(l, i));
+}
+
 static double hessian_of_block(const ep_mat *X, const ep_mat *A, const ep_mat *slope,
                                const ep_mat *curve, const double *w, const ep_net *net) {
+  hessian_loop l = {.X = X, .A = A, .slope = slope, .curve = curve, .w = w, .net = net};
   double top = 0;
-#pragma omp parallel for schedule(static) reduction(max : top)
-  for (ptrdiff_t i = 0; i < A->rows; i++) {
-    const ep_mat x = ep_mat_rows(X, i, 1), a = ep_mat_rows(A, i, 1);
-    const ep_mat s = ep_mat_rows(slope, i, 1), c = ep_mat_rows(curve, i, 1);
-    const double norm = net->shape.input_scale * sqrt(ep_mat_norm2(&x));
-    ep_activation_slopes(&s, &net->shape.phi, &a);
-    ep_activation_curves(&c, &net->shape.phi, &a);
-    for (ptrdiff_t m = 0; m < A->cols; m++) {
-      const double p = w[m] * fabs(ep_get(&c, 0, m)) * norm * norm, q = ep_get(&s, 0, m) * norm;
-      top = fmax(top, (p + hypot(p, 2 * q)) / 2);
-    }
-  }
+  ep_crew_loop(GROUPS, 1, true, hessian_groups, &l);
+  for (int g = 0; g < GROUPS; g++) top = fmax(top, l.top[g]);
   return top / sqrt((double)A->cols);
 }
 

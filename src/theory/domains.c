@@ -5,6 +5,7 @@
  *   cube     lambda_k = 2^-d sum_j C(d,j) k(1 - 2j/d) p_k(j),   p_k(j) = K_k(j)/C(d,k) (Krawtchouk)
  *   sphere   lambda_k = int k(cos a) P_k(cos a) sin^{d-2} a da / int sin^{d-2} a da,   P_k Gegenbauer */
 #include "theory/domains.h"
+#include "core/crew.h"
 #include "core/fft.h"
 #include "core/mem.h"
 
@@ -128,10 +129,16 @@ static ep_status cube_spectrum(ep_work *work, ep_domain *d) {
   return EP_OK;
 }
 
-/* Gauss-Legendre nodes and weights on [0, pi]: zeros of P_n by Newton, from Tricomi's estimate */
-static void legendre_nodes(double *node, double *weight, ptrdiff_t n) {
-#pragma omp parallel for schedule(static)
-  for (ptrdiff_t i = 0; i < (n + 1) / 2; i++) {
+typedef struct {
+  double *node, *weight;
+  ptrdiff_t n;
+} nodes_loop;
+
+/* zeros of P_n by Newton, from Tricomi's estimate */
+static void some_nodes(void *of, ptrdiff_t first, ptrdiff_t end) {
+  double *node = ((nodes_loop *)of)->node, *weight = ((nodes_loop *)of)->weight;
+  const ptrdiff_t n = ((nodes_loop *)of)->n;
+  for (ptrdiff_t i = first; i < end; i++) {
     double x = cos(pi * ((double)i + 0.75) / ((double)n + 0.5)), slope = 1;
     for (int step = 0; step < 4; step++) {
       double p = 1, before = 0;
@@ -148,6 +155,11 @@ static void legendre_nodes(double *node, double *weight, ptrdiff_t n) {
     node[n - 1 - i] = 0.5 * pi * (1 + x);
     weight[n - 1 - i] = weight[i];
   }
+}
+
+/* Gauss-Legendre nodes and weights on [0, pi] */
+static void legendre_nodes(double *node, double *weight, ptrdiff_t n) {
+  ep_crew_loop((n + 1) / 2, 4, true, some_nodes, &(nodes_loop){node, weight, n});
 }
 
 /* P <- P_{k+1}(c) from P_k and P_{k-1}:  (k + d - 2) P_{k+1} = (2k + d - 2) c P_k - k P_{k-1};  P_0 = 1, P_1 = c */

@@ -1,9 +1,12 @@
 /* From starts to a list of optima: search, merging, basins. What is measured of each is in optima_measure.c. */
+#include "core/crew.h"
 #include "core/mem.h"
+#include "core/products.h"
 
 #include <eigenpair/optima.h>
+#include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -129,32 +132,53 @@ static ep_status check_memory(const ep_layer *layer, const ep_run_config *run) {
   const double matrix = 4 * d * d + (uniform ? 2048 * d : n * d * (views ? 4 : 2));
   const double weights =
       uniform ? 0 : ep_alpha_memory(&layer->alpha, layer->X.rows, 1, layer->X.cols);
-  const double need = (double)omp_get_max_threads() * (8 * fmax(search, matrix) + weights);
+  const double need = (double)ep_run_threads() * (8 * fmax(search, matrix) + weights);
   EP_CHECK((double)ep_memory_current() + need <= ep_run_memory(run), EP_ERR_ARG,
            "optima of %td points of dimension %td need %.0f MiB on %d threads, more than --memory: "
            "use --samples or fewer --threads",
-           layer->X.rows, layer->X.cols, ceil(need / 1048576), omp_get_max_threads());
+           layer->X.rows, layer->X.cols, ceil(need / 1048576), ep_run_threads());
   return EP_OK;
+}
+
+typedef struct {
+  ep_optima *o;
+  const ep_layer *layer;
+  const ep_optima_config *config;
+  uint64_t seed;
+  atomic_int status;
+  char message[512];
+} measure_loop;
+
+/* The first thread speaks for all, but not of the searches within. */
+static ep_status measure_one(measure_loop *l, ptrdiff_t i) {
+  const ep_optima *o = l->o;
+  if (ep_crew_thread() == 0) EP_TRY(ep_run_step("optima", (double)i, (double)o->count));
+  const ep_run_hooks hooks = ep_run_quiet();
+  const ep_status st = ep_optimum_measure(&o->optimum[i], l->layer, ep_d(&o->W, i, 0), l->config,
+                                          l->seed + (uint64_t)i);
+  ep_run_set_hooks(ep_run_current(), &hooks);
+  return st;
+}
+
+/* factorisations on one thread, even of a single optimum: the bits do not depend on how many we are */
+static void measure_some(void *of, ptrdiff_t first, ptrdiff_t end) {
+  measure_loop *l = of;
+  const int threads = ep_solo_begin();
+  for (ptrdiff_t i = first; i < end && !atomic_load(&l->status); i++) {
+    const ep_status st = measure_one(l, i);
+    int none = EP_OK;
+    if (st && atomic_compare_exchange_strong(&l->status, &none, (int)st))
+      snprintf(l->message, sizeof l->message, "%s", ep_last_error());
+  }
+  ep_solo_end(threads);
 }
 
 static ep_status measure_all(ep_optima *o, const ep_layer *layer, const ep_optima_config *config,
                              uint64_t seed) {
-  ep_status status = EP_OK;
-  char message[512] = "";
-  /* as in the search: inside the loop BLAS uses one thread */
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t i = 0; i < o->count; i++) {
-    ep_status st =
-        omp_get_thread_num() ? EP_OK : ep_run_step("optima", (double)i, (double)o->count);
-    if (!st && !status)
-      st = ep_optimum_measure(&o->optimum[i], layer, ep_d(&o->W, i, 0), config, seed + (uint64_t)i);
-#pragma omp critical(ep_optima_status)
-    if (st && !status) {
-      status = st;
-      snprintf(message, sizeof message, "%s", ep_last_error());
-    }
-  }
-  return status ? EP_FAIL(status, "%s", message) : EP_OK;
+  measure_loop l = {.o = o, .layer = layer, .config = config, .seed = seed};
+  ep_crew_loop(o->count, 1, true, measure_some, &l);
+  const ep_status st = (ep_status)atomic_load(&l.status);
+  return st ? EP_FAIL(st, "%s", l.message) : EP_OK;
 }
 
 static void count_basins(ep_optima *o) {

@@ -6,12 +6,13 @@
  * With uniform weights the nodes do not see each other. Steps are those of one node, see optima_search.c. */
 #include "theory/optima_step.h"
 
+#include "core/crew.h"
 #include "core/mem.h"
 #include "core/vector.h"
 
 #include <eigenpair/powerlaw.h>
+#include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,6 +93,9 @@ ep_status ep_layer_joint(const ep_mat *Y, const ep_layer *layer, const ep_mat *W
 /* ---- following */
 
 typedef struct {
+  const ep_mat *W;
+  ep_path *paths;
+  ptrdiff_t nodes;
   const ep_layer *layer;
   const ep_optima_config *config;
   double dead, layers;
@@ -128,7 +132,7 @@ static ep_status follow_layer(ep_work *work, const ep_mat *W, ep_path *paths, se
   for (ptrdiff_t k = 0; k < W->rows; k++) m[k].brake = 1;
   double moved = INFINITY;
   for (long t = 0; moved > s->config->settle && t < s->config->iterations; t++) {
-    if (omp_get_thread_num() == 0 && t % 16 == 0)
+    if (ep_crew_thread() == 0 && t % 16 == 0)
       EP_TRY(ep_run_step("layers", atomic_load(&s->done), s->layers));
     EP_TRY((ep_status)atomic_load(&s->status));
     EP_TRY(ep_layer_joint(&Y, s->layer, W));
@@ -141,25 +145,30 @@ static ep_status follow_layer(ep_work *work, const ep_mat *W, ep_path *paths, se
   return EP_OK;
 }
 
+static void follow_some(void *of, ptrdiff_t first, ptrdiff_t end) {
+  search *s = of;
+  for (ptrdiff_t l = first; l < end && !atomic_load(&s->status); l++) {
+    ep_work work = {0};
+    const ep_mat rows = ep_mat_rows(s->W, l * s->nodes, s->nodes);
+    const ep_status st = follow_layer(&work, &rows, s->paths + l * s->nodes, s);
+    ep_work_free(&work);
+    int none = EP_OK;
+    if (st && atomic_compare_exchange_strong(&s->status, &none, (int)st))
+      snprintf(s->message, sizeof s->message, "%s", ep_last_error());
+  }
+}
+
 ep_status ep_joint_follow(const ep_mat *W, ep_path *paths, ptrdiff_t nodes, const ep_layer *layer,
                           const ep_optima_config *config) {
   const ptrdiff_t layers = W->rows / nodes;
-  search s = {.layer = layer,
+  search s = {.W = W,
+              .paths = paths,
+              .nodes = nodes,
+              .layer = layer,
               .config = config,
               .dead = ep_optima_dead_level(layer),
               .layers = (double)layers};
-  /* inside a parallel loop BLAS uses one thread: the bits do not depend on how many we are */
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t l = 0; l < layers; l++) {
-    ep_work work = {0};
-    const ep_mat rows = ep_mat_rows(W, l * nodes, nodes);
-    ep_status st = (ep_status)atomic_load(&s.status);
-    if (!st) st = follow_layer(&work, &rows, paths + l * nodes, &s);
-    ep_work_free(&work);
-    int none = EP_OK;
-    if (st && atomic_compare_exchange_strong(&s.status, &none, (int)st))
-      snprintf(s.message, sizeof s.message, "%s", ep_last_error());
-  }
+  ep_crew_loop(layers, 1, true, follow_some, &s);
   const ep_status st = (ep_status)atomic_load(&s.status);
   return st ? EP_FAIL(st, "%s", s.message) : EP_OK;
 }
@@ -251,7 +260,7 @@ static ep_status find(ep_work *work, ep_joint *j, const ep_layer *layer,
 static ep_status check_memory(const ep_layer *layer, ptrdiff_t nodes, const ep_run_config *run) {
   const double n = (double)layer->X.rows, k = (double)nodes;
   const double need =
-      omp_get_max_threads() *
+      ep_run_threads() *
       (8 * 12 * n * k + ep_alpha_memory(&layer->alpha, layer->X.rows, nodes, nodes));
   EP_CHECK((double)ep_memory_current() + need <= ep_run_memory(run), EP_ERR_ARG,
            "layers of %td nodes on %td points need %.0f MiB, more than --memory: use --samples or "

@@ -6,6 +6,8 @@
  * and with second views x', e = G - G', both less 1/(2N^2) [ (D o e r) X - (D' o e r) X' ], r the row sums of alpha. */
 #include "theory/optima_step.h"
 
+#include "core/crew.h"
+
 #include <math.h>
 #include <string.h>
 
@@ -127,6 +129,21 @@ static void find_shift(lane *l, const ep_layer *layer, const ep_mat *V, const ep
     for (ptrdiff_t i = 0; i < n; i++) l->shift[k] += *ep_d(&G, k, i) / (double)n;
 }
 
+typedef struct {
+  lane *lanes;
+  ptrdiff_t count;
+  const ep_layer *layer;
+  const ep_mat *V, *W;
+} lanes_loop;
+
+static void fill_lanes(void *of, ptrdiff_t first, ptrdiff_t end) {
+  const lanes_loop *s = of;
+  const ptrdiff_t n = s->layer->X.rows, block = block_points(&s->layer->X);
+  for (ptrdiff_t l = first; l < end; l++)
+    for (ptrdiff_t i = l * block; i < n; i += s->count * block)
+      add_block(&s->lanes[l], s->layer, i, n - i < block ? n - i : block, s->V, s->W);
+}
+
 /* Y = P/N - (Q/N) (mean G - shift) */
 static ep_status product_uniform(ep_work *work, const ep_mat *Y, const ep_layer *layer,
                                  const ep_mat *V, const ep_mat *W) {
@@ -138,10 +155,7 @@ static ep_status product_uniform(ep_work *work, const ep_mat *Y, const ep_layer 
   find_shift(&lanes[0], layer, V, W);
   for (int l = 1; l < count; l++)
     memcpy(lanes[l].shift, lanes[0].shift, (size_t)K * sizeof(double));
-#pragma omp parallel for schedule(static) if (count > 1)
-  for (int l = 0; l < count; l++)
-    for (ptrdiff_t i = l * block; i < n; i += count * block)
-      add_block(&lanes[l], layer, i, n - i < block ? n - i : block, V, W);
+  ep_crew_loop(count, 1, count > 1, fill_lanes, &(lanes_loop){lanes, count, layer, V, W});
   for (int l = 1; l < count; l++) {
     ep_mat_axpy(&lanes[0].P, 1, &lanes[l].P);
     ep_mat_axpy(&lanes[0].Q, 1, &lanes[l].Q);

@@ -11,11 +11,12 @@
  * fro, at the last of PLACES. The last time b grows with every step, so that w does settle, within merge / 5 of there. */
 #include "theory/optima_step.h"
 
+#include "core/crew.h"
 #include "core/vector.h"
 
 #include <eigenpair/random.h>
+#include <eigenpair/run.h>
 #include <math.h>
-#include <omp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
@@ -76,6 +77,8 @@ static void close_path(ep_path *path, const double *w, const double *y, ptrdiff_
 /* ---- a block of starts */
 
 typedef struct {
+  const ep_mat *W;
+  ep_path *paths;
   const ep_layer *layer;
   const ep_optima_config *config;
   const ep_mat *trace;
@@ -163,9 +166,9 @@ static void step_all(crowd *c, const ep_mat *W, ep_path *paths, ptrdiff_t first,
   }
 }
 
-/* The first thread speaks for all; the others see its status. Inside somebody's parallel loop it is theirs to speak. */
+/* The first thread speaks for all; the others see its status. */
 static ep_status pulse(search *s, long t) {
-  if (omp_get_level() == 1 && omp_get_thread_num() == 0 && t % 16 == 0)
+  if (ep_crew_thread() == 0 && t % 16 == 0)
     EP_TRY(ep_run_step("starts", atomic_load(&s->done), s->total));
   return (ep_status)atomic_load(&s->status);
 }
@@ -188,28 +191,31 @@ static ep_status follow_block(ep_work *work, const ep_mat *W, ep_path *paths, pt
   return EP_OK;
 }
 
-static void run_block(const ep_mat *W, ep_path *paths, ptrdiff_t first, search *s) {
+static void run_block(search *s, ptrdiff_t first) {
   ep_work work = {0};
-  const ptrdiff_t left = W->rows - first;
-  const ep_mat rows = ep_mat_rows(W, first, left < BLOCK ? left : BLOCK);
-  const ep_status st = follow_block(&work, &rows, paths + first, first, s);
+  const ep_mat rows = ep_mat_rows(s->W, first, ep_least(BLOCK, s->W->rows - first));
+  const ep_status st = follow_block(&work, &rows, s->paths + first, first, s);
   ep_work_free(&work);
   int none = EP_OK;
   if (st && atomic_compare_exchange_strong(&s->status, &none, (int)st))
     snprintf(s->message, sizeof s->message, "%s", ep_last_error());
 }
 
+static void run_blocks(void *of, ptrdiff_t first, ptrdiff_t end) {
+  search *s = of;
+  for (ptrdiff_t b = first; b < end && !atomic_load(&s->status); b++) run_block(s, b * BLOCK);
+}
+
 ep_status ep_optima_follow(const ep_mat *W, ep_path *paths, const ep_layer *layer,
                            const ep_optima_config *config, const ep_mat *trace) {
-  search s = {.layer = layer,
+  search s = {.W = W,
+              .paths = paths,
+              .layer = layer,
               .config = config,
               .trace = trace,
               .dead = ep_optima_dead_level(layer),
               .total = (double)W->rows};
-  /* inside a parallel loop BLAS uses one thread: the bits do not depend on how many we are */
-#pragma omp parallel for schedule(dynamic)
-  for (ptrdiff_t i = 0; i < W->rows; i += BLOCK)
-    if (!atomic_load(&s.status)) run_block(W, paths, i, &s);
+  ep_crew_loop((W->rows + BLOCK - 1) / BLOCK, 1, true, run_blocks, &s);
   const ep_status st = (ep_status)atomic_load(&s.status);
   return st ? EP_FAIL(st, "%s", s.message) : EP_OK;
 }
