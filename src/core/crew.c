@@ -255,7 +255,8 @@ static void share(crew *c, int threads, ptrdiff_t count, ptrdiff_t at_once, ep_t
 
 void ep_crew_loop(ptrdiff_t count, ptrdiff_t at_once, bool worth, ep_turns *turns, void *loop) {
   const int threads = ep_run_threads();
-  crew *c = worth && !sharing && threads > 1 && count > at_once ? crew_of(threads - 1) : NULL;
+  crew *c =
+      worth && !ep_crew_busy() && threads > 1 && count > at_once ? crew_of(threads - 1) : NULL;
   if (!c) {
     const int within = number;
     number = 0;
