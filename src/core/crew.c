@@ -253,15 +253,24 @@ static void share(crew *c, int threads, ptrdiff_t count, ptrdiff_t at_once, ep_t
   await_helpers(c);
 }
 
+/* All by the caller. What is within sees a shared loop where other threads would take part if there were any: then a product
+ * there is cut, or not, in the same way on one thread and on several, and has the same bits. */
+static void alone(ptrdiff_t count, bool shared, ep_turns *turns, void *loop) {
+  const bool before = sharing;
+  const int within = number;
+  sharing = sharing || shared;
+  number = 0;
+  if (count > 0) turns(loop, 0, count);
+  number = within;
+  sharing = before;
+}
+
 void ep_crew_loop(ptrdiff_t count, ptrdiff_t at_once, bool worth, ep_turns *turns, void *loop) {
   const int threads = ep_run_threads();
   crew *c =
       worth && !ep_crew_busy() && threads > 1 && count > at_once ? crew_of(threads - 1) : NULL;
   if (!c) {
-    const int within = number;
-    number = 0;
-    if (count > 0) turns(loop, 0, count);
-    number = within;
+    alone(count, worth && count > at_once, turns, loop);
     return;
   }
   sharing = true;

@@ -1,7 +1,7 @@
 #define _GNU_SOURCE
 /* Loops that threads share out: every turn once, by threads that keep apart, wherever they are called from. */
 #include "core/crew.h"
-#include "check.h"
+#include "random_mat.h"
 
 #include <eigenpair/run.h>
 #include <omp.h>
@@ -135,6 +135,46 @@ static void a_loop_within_a_loop(void **state) {
   }
 }
 
+typedef struct {
+  ep_mat A, B, C[4];
+} products;
+
+static void multiply(void *of, ptrdiff_t first, ptrdiff_t end) {
+  products *p = of;
+  for (ptrdiff_t i = first; i < end; i++) ep_mat_mul(&p->C[i], 1, &p->A, EP_N, &p->B, EP_N, 0);
+}
+
+/* Products within a loop have the same bits on one thread and on several. Of these two shapes some kernel of BLAS rounds what
+ * is cut in tiles differently. */
+static void the_same_bits(void **state) {
+  (void)state;
+  static const struct {
+    ep_precision prec;
+    ptrdiff_t m, n, k;
+  } shape[2] = {{EP_DOUBLE, 500, 500, 20}, {EP_SINGLE, 100, 1000, 333}};
+  const int usual = omp_get_max_threads();
+  for (int s = 0; s < 2; s++) {
+    const ptrdiff_t m = shape[s].m, n = shape[s].n;
+    products p[2];
+    for (int t = 0; t < 2; t++) {
+      p[t].A = random_mat(shape[s].prec, m, shape[s].k, 7);
+      p[t].B = random_mat(shape[s].prec, shape[s].k, n, 8);
+      for (int i = 0; i < 4; i++) CHECK_OK(ep_mat_new(&p[t].C[i], shape[s].prec, m, n));
+      omp_set_num_threads(t + 1);
+      ep_crew_loop(4, 1, true, multiply, &p[t]);
+    }
+    for (int i = 0; i < 4; i++)
+      assert_memory_equal(p[0].C[i].data, p[1].C[i].data,
+                          (size_t)(m * n) * ep_sizeof(shape[s].prec));
+    for (int t = 0; t < 2; t++) {
+      ep_mat_free(&p[t].A);
+      ep_mat_free(&p[t].B);
+      for (int i = 0; i < 4; i++) ep_mat_free(&p[t].C[i]);
+    }
+  }
+  omp_set_num_threads(usual);
+}
+
 static void *call(void *of) {
   bool *ok = of;
   record *r = calloc(1, sizeof *r);
@@ -216,10 +256,10 @@ static void on_the_owners_cores(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_turn_once),     cmocka_unit_test(several_threads_take_part),
-      cmocka_unit_test(after_a_pause),       cmocka_unit_test(a_loop_within_a_loop),
-      cmocka_unit_test(several_callers),     cmocka_unit_test(in_a_child),
-      cmocka_unit_test(on_the_owners_cores),
+      cmocka_unit_test(every_turn_once), cmocka_unit_test(several_threads_take_part),
+      cmocka_unit_test(after_a_pause),   cmocka_unit_test(a_loop_within_a_loop),
+      cmocka_unit_test(the_same_bits),   cmocka_unit_test(several_callers),
+      cmocka_unit_test(in_a_child),      cmocka_unit_test(on_the_owners_cores),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
