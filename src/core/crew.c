@@ -8,7 +8,8 @@
  *
  *   - a helper that has run for most of a tick of the clock gives way before it takes more, not after;
  *   - helpers keep off the core that the owner is on, where the scheduler likes to wake them;
- *   - who waits spins for a tenth of a millisecond, then sleeps, and is owed its share of the core when it wakes.
+ *   - who waits spins for half a millisecond, a tenth of that in the second after it has lost its core to others, then sleeps,
+ *     and is owed its share of the core when it wakes.
  *
  * `round` is odd while a loop is open. A helper first counts itself in (`inside`), then looks whether the round is still the
  * one it saw; the owner first ends the round, then looks whether anybody is inside: one of the two sees the other. */
@@ -35,6 +36,7 @@ typedef struct {
   int number;    /* 1, 2, ..; the owner is 0 */
   int left;      /* the core that it keeps off; -1: none yet */
   double since;  /* when it got its core, as far as it knows */
+  double lost;   /* when it last found that it had lost it */
   double tick;   /* of the scheduler's clock, seconds */
   uint32_t seen; /* the round that it was in last */
 } helper;
@@ -55,7 +57,8 @@ struct crew {
   helper helper[];
 };
 
-static const double spin = 1e-4; /* seconds */
+/* seconds: to spin, and where others want the core; what no clock is late by unless its thread had no core; for how long to mind */
+static const double spin = 5e-4, spin_beside = 5e-5, gap = 3e-4, minded = 1;
 
 static double now(void) {
   struct timespec t;
@@ -88,16 +91,18 @@ static bool nothing_new(helper *h, uint32_t *round) {
 static uint32_t await_round(helper *h) {
   crew *c = h->of;
   uint32_t round;
-  double begin = now();
+  double begin = now(), last = begin;
   for (int k = 1; nothing_new(h, &round); k++) {
-    if (k % 64 || now() - begin < spin) {
-      pause_a_little();
-      continue;
-    }
+    pause_a_little();
+    if (k % 64) continue;
+    const double t = now();
+    if (t - last > gap) h->lost = t;
+    last = t;
+    if (t - begin < (t - h->lost < minded ? spin_beside : spin)) continue;
     atomic_fetch_add(&c->asleep, 1);
     if (nothing_new(h, &round)) sleep_while(&c->round, round);
     atomic_fetch_sub(&c->asleep, 1);
-    h->since = begin = now();
+    h->since = begin = last = now();
   }
   return round;
 }
@@ -126,6 +131,7 @@ static void give_way(helper *h) {
   if (t - h->since < 0.875 * h->tick) return;
   sched_yield();
   h->since = now();
+  if (h->since - t > gap) h->lost = h->since;
 }
 
 static bool turns_left(crew *c) {
@@ -200,7 +206,7 @@ static void engage(crew *c, int helpers) {
   pthread_sigmask(SIG_SETMASK, &all, &before);
   for (int i = 0; i < helpers; i++) {
     helper *h = &c->helper[i];
-    *h = (helper){.of = c, .number = i + 1, .left = -1, .since = now()};
+    *h = (helper){.of = c, .number = i + 1, .left = -1, .since = now(), .lost = -minded};
     if (pthread_create(&h->thread, NULL, help, h)) break; /* with those that there are */
     c->helpers++;
   }
@@ -227,10 +233,8 @@ static crew *crew_of(int helpers) {
 static void await_helpers(crew *c) {
   const double begin = now();
   for (int k = 1; atomic_load(&c->inside) > 0; k++) {
-    if (k % 64 || now() - begin < spin) {
-      pause_a_little();
-      continue;
-    }
+    pause_a_little();
+    if (k % 64 || now() - begin < spin_beside) continue;
     atomic_store(&c->owner_sleeps, true);
     const uint32_t inside = atomic_load(&c->inside);
     if (inside > 0) sleep_while(&c->inside, inside);
