@@ -8,6 +8,7 @@
 #include "bench.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -284,6 +285,33 @@ static void bench_beside(const ep_points *p) {
   printf("\n");
 }
 
+/* ---- more threads: T_n = T_1 (s + (1 - s)/n), the serial share s from one thread and all that there are, in turns */
+
+static void bench_serial(const ep_points *p) {
+  enum { ROUNDS_EACH = 9 };
+  const int threads = omp_get_max_threads();
+  static ep_setup s;
+  if (threads < 2) return;
+  for (int w = 0; w < WIDTHS; w++) {
+    epoch_of e = {p, &s};
+    double share[ROUNDS_EACH], one[ROUNDS_EACH];
+    make_setup(&s, widths[w], widths[w] <= 100 ? 200 : widths[w] <= 1000 ? 40 : 4);
+    for (int r = 0; r < ROUNDS_EACH; r++) {
+      omp_set_num_threads(1);
+      one[r] = one_epoch(&e);
+      omp_set_num_threads(threads);
+      share[r] = (threads * one_epoch(&e) / one[r] - 1) / (threads - 1);
+    }
+    const double serial = bench_median(share, ROUNDS_EACH), most = fmax(serial, 0);
+    printf(
+        "M = %ld: %.2f ms on one thread, serial share %.3f; so 16 threads are %.1f times as "
+        "fast as one, 64 threads %.1f times\n",
+        widths[w], 1e3 * bench_median(one, ROUNDS_EACH), serial, 1 / (most + (1 - most) / 16),
+        1 / (most + (1 - most) / 64));
+  }
+  printf("\n");
+}
+
 void bench_train(const char *peers) {
   static ep_setup s;
   ep_points p;
@@ -312,6 +340,7 @@ void bench_train(const char *peers) {
   bench_dense(&p);
   bench_activations(&p);
   bench_beside(&p);
+  bench_serial(&p);
   if (peers) run_peers(peers, &p, t);
   ep_points_free(&p);
 }

@@ -42,7 +42,7 @@ typedef struct {
 } helper;
 
 struct crew {
-  ep_turns *turns; /* the loop, and whose it is: written while nobody is inside */
+  ep_turns *turns; /* the loop: written while nobody is inside */
   void *loop;
   ptrdiff_t count, at_once;
   _Alignas(64) _Atomic ptrdiff_t next;
@@ -53,7 +53,7 @@ struct crew {
   _Atomic bool over;         /* helpers are to go */
   _Atomic int owner_core, threads;
   pid_t owner;
-  int helpers;
+  int asked, helpers; /* fewer where threads could not be had */
   helper helper[];
 };
 
@@ -215,13 +215,13 @@ static void engage(crew *c, int helpers) {
 
 /* a crew of at least so many helpers, or as many as can be had; NULL: none */
 static crew *crew_of(int helpers) {
-  if (mine && mine->helpers >= helpers) return mine;
+  if (mine && mine->asked >= helpers) return mine;
   if (mine) dismiss(mine);
   pthread_once(&prepared, prepare);
   crew *c = aligned_alloc(_Alignof(crew), (sizeof *c + (size_t)helpers * sizeof *c->helper + 63) /
                                               _Alignof(crew) * _Alignof(crew));
   if (!c) return NULL;
-  *c = (crew){.owner = (pid_t)syscall(SYS_gettid)};
+  *c = (crew){.owner = (pid_t)syscall(SYS_gettid), .asked = helpers};
   engage(c, helpers);
   mine = c;
   pthread_setspecific(at_exit, c);

@@ -67,12 +67,32 @@ static ep_status parse_layer(ep_coder *l, char *text, const char *all) {
   return EP_OK;
 }
 
+/* ---- active=auto */
+
+static const char open_share[] = "active=auto";
+
+bool ep_features_share_open(const ep_feature_config *config) {
+  return strstr(config->features, open_share) != NULL;
+}
+
+void ep_features_set_share(ep_feature_config *config, const char *open, double share) {
+  char *to = config->features;
+  for (const char *at; (at = strstr(open, open_share)); open = at + sizeof open_share - 1)
+    to += sprintf(to, "%.*sactive=%.4g", (int)(at - open), open, share); /* no longer than auto */
+  strcpy(to, open);
+}
+
 /* all layers, each with the shape of what goes into it */
 static ep_status parse(stack *s, const char *text) {
   const char *at = strchr(text, ':');
   char part[sizeof s->text];
   snprintf(s->text, sizeof s->text, "%s", text);
   EP_CHECK(at, EP_ERR_ARG, "--features stack says nothing of its layers; %s", how);
+  EP_CHECK(
+      !strstr(text, open_share), EP_ERR_ARG,
+      "--features '%s': active=auto goes with a fit by method whitened, which holds points out "
+      "to choose it; give a share",
+      text);
   EP_CHECK(s->shape.height > 0, EP_ERR_INPUT,
            "a stack needs images, and the data are plain vectors; give --image HxW or use dense "
            "features");

@@ -13,6 +13,7 @@
 #include "method/methods.h"
 
 #include <eigenpair/augment.h>
+#include <eigenpair/views.h>
 #include <float.h>
 #include <math.h>
 #include <string.h>
@@ -250,6 +251,49 @@ static ep_status fit(ep_mat *W, ep_work *work, ep_model *model, ep_fit_info *inf
   return st;
 }
 
+static ep_status keep_features(ep_model *model, const ep_setup *own) {
+  EP_CHECK(json_object_set_new(model->config, "features", json_string(own->feature.features)) == 0,
+           EP_ERR_NOMEM, "no memory for the settings as JSON");
+  return EP_OK;
+}
+
+/* what views of held-out points share where the features are those of `own` */
+static ep_status mean_correlation(double *mean, const ep_points *points, const ep_setup *s,
+                                  ep_setup *own) {
+  ep_view_spectrum spectrum;
+  if (s->closed.ridge == EP_AUTO) own->closed.ridge = 0.01;
+  if (s->net.outputs == EP_AUTO) own->net.outputs = 64;
+  const ep_status st = ep_view_spectrum_new(&spectrum, points, own);
+  own->closed.ridge = s->closed.ridge;
+  own->net.outputs = s->net.outputs == EP_AUTO ? 1 : s->net.outputs;
+  EP_TRY(st);
+  *mean = spectrum.mean;
+  ep_view_spectrum_free(&spectrum);
+  return EP_OK;
+}
+
+/* active=auto becomes the share whose outputs agree best across views of points that were held out */
+static ep_status choose_share(ep_setup *own, ep_model *model, ep_fit_info *info,
+                              const ep_points *points, const ep_setup *s) {
+  static const double shares[] = {0.05, 0.1, 0.2};
+  enum { SHARES = sizeof shares / sizeof *shares };
+  double best = -INFINITY, chosen = 0;
+  for (int k = 0; k < SHARES; k++) {
+    double mean;
+    EP_TRY(ep_run_step("shares", k, SHARES));
+    ep_features_set_share(&own->feature, s->feature.features, shares[k]);
+    EP_TRY(mean_correlation(&mean, points, s, own));
+    EP_TRY(ep_fit_explain(info,
+                          "active   %-5g cross-view correlation of held-out anchors: mean %.4g",
+                          shares[k], mean));
+    if (mean > best) best = mean, chosen = shares[k];
+  }
+  ep_features_set_share(&own->feature, s->feature.features, chosen);
+  EP_TRY(ep_fit_note(info, "active=%g: the best of %d on a tenth of the anchors, held out", chosen,
+                     SHARES));
+  return keep_features(model, own);
+}
+
 /* --features auto becomes a recipe */
 static ep_status choose_features(ep_setup *own, ep_model *model, ep_fit_info *info,
                                  const ep_points *points) {
@@ -263,8 +307,7 @@ static ep_status choose_features(ep_setup *own, ep_model *model, ep_fit_info *in
                              .flips = ep_augment_flips(own->pair.augment, points->shape)};
   char why[EP_DESCRIPTION];
   EP_TRY(ep_features_recipe(own->feature.features, why, &ask));
-  EP_CHECK(json_object_set_new(model->config, "features", json_string(own->feature.features)) == 0,
-           EP_ERR_NOMEM, "no memory for the settings as JSON");
+  EP_TRY(keep_features(model, own));
   return ep_fit_note(info, "%s", why);
 }
 
@@ -277,6 +320,8 @@ static ep_status fit_and_keep(ep_model *model, ep_fit_info *info, const ep_point
   *own = *setup;
   if (setup->net.outputs == EP_AUTO) own->net.outputs = 1; /* the map does not look at it */
   if (ep_features_are_open(&setup->feature)) EP_TRY(choose_features(own, model, info, points));
+  if (ep_features_share_open(&setup->feature))
+    EP_TRY(choose_share(own, model, info, points, setup));
   ep_status st = ep_whitened_map(&map, model->lent.start, points, own);
   if (!st) st = fit(&W, &work, model, info, map, points, setup, own);
   if (!st) {

@@ -92,6 +92,29 @@ def test_ridge_and_outputs_auto(good, tmp_path):
     assert np.load(tmp_path / "e.npy").shape == (20, W.shape[1])
 
 
+def test_active_auto(good, tmp_path):
+    """The share of active responses is the best of three on points held out; the model is that of the share itself."""
+    words = ["--data", "digits", "--samples", 200, "--scale", "raw", "--method", "whitened", "--views", 2, "--outputs", 8, "--ridge", 0.1]
+    out = good("fit", *words, "--features", "stack:8x7,active=auto,pool=2+8x9,active=auto,pool=2,root", "--explain")
+    means = {s: float(out.split(f"active   {s:<5g} cross-view correlation of held-out anchors: mean ")[1].split()[0]) for s in (0.05, 0.1, 0.2)}
+    best = max(means, key=means.get)
+    assert f"note     active={best:g}: the best of 3" in out and len(set(means.values())) == 3
+    with np.load(tmp_path / "model.npz") as z:
+        chosen = {k: z[k] for k in z if k != "config"}
+        features = json.loads(z["config"].item())["features"]
+    assert features == f"stack:8x7,active={best:g},pool=2+8x9,active={best:g},pool=2,root"
+    good("fit", *words, "--features", features)
+    with np.load(tmp_path / "model.npz") as z:
+        assert all((z[k] == chosen[k]).all() for k in chosen)
+
+
+@pytest.mark.parametrize("command", ["views", "accumulate"])
+def test_active_auto_where_nothing_chooses(ep, command):
+    code, out, err = ep(command, "--data", "digits", "--samples", 200, "--method" if command == "accumulate" else "--outputs",
+                        "whitened" if command == "accumulate" else 4, "--features", "stack:8x7,active=auto")
+    assert (code, out) == (2, "") and err.count("\n") == 1 and "active=auto goes with a fit" in err
+
+
 @pytest.mark.parametrize("words", [["--method", "gd", "--outputs", "auto"], ["--method", "pca", "--ridge", "auto"],
                                    ["--samples", 50, "--ridge", "auto"], ["--ridge", "automatic"], ["--width", "auto"]])
 def test_auto_where_nothing_chooses(ep, words):

@@ -21,6 +21,9 @@ ep_psi ep_psi_of(const ep_objective *objective); /* the similarity that the obje
 
 /* Are they left to the program (auto)? */
 bool ep_features_are_open(const ep_feature_config *config);
+/* Is a share of active responses left open (stack:..,active=auto)? Then the next: the text with this one in its place. */
+bool ep_features_share_open(const ep_feature_config *config);
+void ep_features_set_share(ep_feature_config *config, const char *open, double share);
 /* Are they those of a network, which has weights to be trained? */
 bool ep_features_are_network(const ep_feature_config *config);
 /* Does --filters speak to them? */
