@@ -32,7 +32,7 @@ SETS = {
                    recipes={"first": dict(features="stack:64x7,zca=1,pool=3,root", augment=DIGIT, views=3, outputs=48)},
                    others=[dict(features="patches:128,7,4", augment=DIGIT, views=3, outputs=48)]),
     "mnist": dict(train=60000, test=10000, image="28x28", memory="4G", views="stack:64x7,zca=1,pool=3,root",
-                  recipes={"first": dict(features="stack:160x7,zca=1,pool=3,root+128x11,zca=3,pool=3,root", augment=DIGIT, views=2,
+                  recipes={"first": dict(features="stack:192x7,zca=1,pool=3,root+160x11,zca=3,pool=3,root", augment=DIGIT, views=2,
                                          outputs=64)},
                   others=[dict(features="stack:192x7,zca=1,pool=3,root", augment=DIGIT, views=3, outputs=64),
                           dict(features="patches:256,7,4", augment=DIGIT, views=3, outputs=64, ridge=0.001)]),
