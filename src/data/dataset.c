@@ -582,5 +582,5 @@ static void scale_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 
 void ep_scale_to_unit(const ep_mat *X) {
   ep_mat of = *X;
-  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), ep_worth_entries(X), scale_rows, &of);
+  ep_crew_rows(X, scale_rows, &of);
 }

@@ -543,8 +543,7 @@ ep_status ep_points_rows(const ep_mat *out, const ep_points *p, const ptrdiff_t 
                          ptrdiff_t first) {
   if (!p->made) {
     rows_loop l = {.out = out, .p = p, .index = index, .first = first};
-    ep_crew_loop(out->rows, ep_rows_at_once(out->cols, 65536), ep_worth_entries(out), copy_rows,
-                 &l);
+    ep_crew_rows(out, copy_rows, &l);
     return EP_OK;
   }
   ep_work work = {0};

@@ -397,7 +397,7 @@ static ep_status read_all(ep_work *work, const ep_mat *X, const ep_rows *r, cons
                  .bad = X->rows};
   ep_mat one;
   EP_TRY(ep_work_get(work, &l.bytes, row_bytes * ep_run_threads(), 1));
-  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), ep_worth_entries(X), read_rows, &l);
+  ep_crew_rows(X, read_rows, &l);
   if (l.bad == X->rows) return EP_OK;
   EP_TRY(ep_work_mat(work, &one, EP_DOUBLE, 1, X->cols));
   errno = l.error;
@@ -414,8 +414,7 @@ static void scale_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 }
 
 static void scale(const ep_mat *X, const ep_rows *r) {
-  ep_crew_loop(X->rows, ep_rows_at_once(X->cols, 32768), ep_worth_entries(X), scale_rows,
-               &(rows_loop){.X = X, .r = r});
+  ep_crew_rows(X, scale_rows, &(rows_loop){.X = X, .r = r});
 }
 
 ep_status ep_rows_read(const ep_mat *X, const ep_rows *r, const ptrdiff_t *index, ptrdiff_t first) {

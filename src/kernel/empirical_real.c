@@ -34,12 +34,12 @@ static void mask_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 
 void R(ep_ntk_top)(const ep_mat *B, double c, const ep_mat *Wt, const ep_mat *S) {
   down_loop l = {B, Wt, S, (real)c};
-  ep_crew_loop(B->rows, ep_rows_at_once(B->cols, 32768), ep_worth_entries(B), top_rows, &l);
+  ep_crew_rows(B, top_rows, &l);
 }
 
 void R(ep_ntk_mask)(const ep_mat *B, const ep_mat *S) {
   down_loop l = {B, NULL, S, 1};
-  ep_crew_loop(B->rows, ep_rows_at_once(B->cols, 32768), ep_worth_entries(B), mask_rows, &l);
+  ep_crew_rows(B, mask_rows, &l);
 }
 
 /* ---- K of a pair of blocks, a row of it a turn */

@@ -122,9 +122,7 @@ ep_status ep_map_rows(const ep_mat *Psi, const ep_map *map, const ep_mat *X) {
   EP_CHECK(X->cols == map->inputs && Psi->cols == map->count && Psi->rows == X->rows, EP_ERR_SHAPE,
            "the features take points of dimension %td, the data have %td", map->inputs, X->cols);
   EP_TRY(map->kind->rows(Psi, map, X));
-  if (map->kind->scaled)
-    ep_crew_loop(Psi->rows, ep_rows_at_once(Psi->cols, 32768), ep_worth_entries(Psi), scale_rows,
-                 &(scale_loop){Psi, map->psi});
+  if (map->kind->scaled) ep_crew_rows(Psi, scale_rows, &(scale_loop){Psi, map->psi});
   return EP_OK;
 }
 

@@ -27,8 +27,7 @@ static void divide_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 }
 
 static void divide(const ep_mat *K, const double *x, const double *y, double delta) {
-  ep_crew_loop(K->rows, ep_rows_at_once(K->cols, 32768), ep_worth_entries(K), divide_rows,
-               &(divide_loop){K, x, y, delta});
+  ep_crew_rows(K, divide_rows, &(divide_loop){K, x, y, delta});
 }
 
 static ep_status kappa(ep_work *work, const ep_mat *K, const ep_analytic *kernel, ep_psi psi,

@@ -35,7 +35,7 @@ ep_status ep_primal_solve(const ep_mat *W, double *lambda, ep_eigen_info *info, 
   const ep_eigen_config config = ep_closed_eigen(s, sum->prec);
   const ep_mat *C = &sum->C;
   ep_sum own = *sum;
-  ep_crew_loop(C->rows, ep_rows_at_once(C->cols, 32768), ep_worth_entries(C), divide_rows, &own);
+  ep_crew_rows(C, divide_rows, &own);
   ep_mat_symmetrise(C);
   return ep_eigen_matrix(W, lambda, info, C, &config, (uint64_t)s->run.seed);
 }
@@ -148,8 +148,7 @@ static void permute_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 }
 
 static void permute(const ep_mat *to, const ep_mat *from, const ptrdiff_t *pivot, bool back) {
-  ep_crew_loop(from->rows, ep_rows_at_once(from->cols, 32768), ep_worth_entries(from), permute_rows,
-               &(permute_loop){to, from, pivot, back});
+  ep_crew_rows(from, permute_rows, &(permute_loop){to, from, pivot, back});
 }
 
 /* T = S R X, rows by point */

@@ -107,8 +107,7 @@ static void flush_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 
 static void flush(adding *a, bool now) {
   if (a->part.data == a->to.data || a->rows == 0 || (!now && a->rows < FLUSH)) return;
-  ep_crew_loop(a->to.rows, ep_rows_at_once(a->to.cols, 32768), ep_worth_entries(&a->to), flush_rows,
-               a);
+  ep_crew_rows(&a->to, flush_rows, a);
   a->rows = 0;
 }
 
@@ -137,7 +136,7 @@ static void pick_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 /* these columns of A */
 static ep_mat pick(const ep_mat *room, const ep_mat *A, const ptrdiff_t *index) {
   pick_loop l = {ep_mat_rows(room, 0, A->rows), A, index};
-  ep_crew_loop(A->rows, ep_rows_at_once(l.to.cols, 32768), ep_worth_entries(&l.to), pick_rows, &l);
+  ep_crew_rows(&l.to, pick_rows, &l);
   return l.to;
 }
 
@@ -405,8 +404,7 @@ static void add_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 static ep_status add_partners(gathering *g, ep_psi_rows *rows, ptrdiff_t n) {
   const ep_mat H = ep_mat_rows(&g->H, 0, n);
   EP_TRY(some_rows(&H, g, rows, n));
-  ep_crew_loop(n, ep_rows_at_once(H.cols, 32768), ep_worth_entries(&H), add_rows,
-               &(gather_loop){&H, g, NULL});
+  ep_crew_rows(&H, add_rows, &(gather_loop){&H, g, NULL});
   return EP_OK;
 }
 

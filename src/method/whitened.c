@@ -46,7 +46,7 @@ static void centre(const ep_sum *sum) {
   const ep_mat *A = &sum->C;
   double *mean = sum->psi.data;
   for (ptrdiff_t j = 0; j < sum->psi.cols; j++) mean[j] /= sum->views;
-  ep_crew_loop(A->rows, ep_rows_at_once(A->cols, 32768), ep_worth_entries(A), centre_rows, &own);
+  ep_crew_rows(A, centre_rows, &own);
   if (sum->spread) return;
   ep_mat_mirror(A);
   ep_mat_mirror(&sum->B);

@@ -276,8 +276,7 @@ static void single_rows(void *of, ptrdiff_t first, ptrdiff_t end) {
 ep_status ep_eigen_single(ep_mat *out, ep_work *work, const ep_mat *A) {
   const double top = ep_mat_max(A), c = top > 0 ? 1 / top : 1;
   EP_TRY(ep_work_mat(work, out, EP_SINGLE, A->rows, A->cols));
-  ep_crew_loop(A->rows, ep_rows_at_once(A->cols, 32768), ep_worth_entries(A), single_rows,
-               &(single_loop){out, A, c});
+  ep_crew_rows(A, single_rows, &(single_loop){out, A, c});
   return EP_OK;
 }
 
