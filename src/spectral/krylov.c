@@ -3,13 +3,15 @@
  *   basis Q = orth [X, AX, A^2 X, ..],  T = Q'AQ = U Theta U',  Ritz pairs (Theta_j, Q u_j)
  *
  * A new block is A times the last one, orthogonalised against all before it, twice; AQ is kept, so residuals cost no
- * further products. A restart keeps the best Ritz vectors, one block of them.
+ * further products. A restart keeps the best Ritz vectors, two blocks of them (with one, half as many products again), and
+ * goes on with the residuals of the first.
  *
  * What is there in both precisions is first taken in single, all large products with it; what comes out of that is the start in double,
  * where one block is enough if the tolerance is what single precision can reach. */
 #include "core/crew.h"
 #include "core/mem.h"
 #include "core/threads.h"
+#include "core/vector.h"
 
 #include <eigenpair/eigen.h>
 #include <eigenpair/random.h>
@@ -23,14 +25,16 @@ typedef struct {
   ep_precision prec; /* of the large products: Q, AQ, R, G, B */
   ep_mat Q, AQ;      /* (n, most): basis and its image; the first `filled` columns are there */
   ptrdiff_t filled, block, wanted;
-  ep_mat T;      /* (most, most) double */
-  double *theta; /* (most) */
-  double *norm;  /* (block) of columns */
-  ep_mat B, AB;  /* (n, block) the block that is worked on: in the end Ritz vectors; its image */
-  ep_mat R;      /* (n, block) residuals */
-  ep_mat G;      /* (most, block) coefficients */
-  ep_mat D;      /* (n, block) double: B itself, or a copy to orthonormalise it in */
-  ep_mat L;      /* (block, block) double */
+  ptrdiff_t kept; /* columns that were there when the basis was begun again; 0 at first */
+  ep_mat T;       /* (most, most) double */
+  double *theta;  /* (most) */
+  double *norm;   /* (block) of columns */
+  ep_mat B, AB;   /* (n, block) the block that is worked on: in the end Ritz vectors; its image */
+  ep_mat R;       /* (n, block) residuals */
+  ep_mat G;       /* (most, block) coefficients */
+  ep_mat U;       /* (2 block, most) rows of coefficients of the Ritz vectors that stay */
+  ep_mat D;       /* (n, block) double: B itself, or a copy to orthonormalise it in */
+  ep_mat L;       /* (block, block) double */
   ep_operator *A;
   void *user;
   ep_eigen_info *info;
@@ -139,13 +143,29 @@ static ep_status rayleigh_ritz(krylov *k) {
   return EP_OK;
 }
 
-/* Out (n x count) = Z u_1.. u_count, Z = Q or AQ */
-static void combine(const ep_mat *out, const krylov *k, const ep_mat *Z) {
-  const ep_mat T = ep_mat_view(EP_DOUBLE, out->cols, k->filled, k->T.data),
-               U = ep_mat_view(k->prec, out->cols, k->filled, k->G.data),
-               z = ep_mat_cols(Z, 0, k->filled);
+/* Z <- Z U', as many columns as U has rows; some rows of Z at a time, in the room of AB */
+static void combine(const krylov *k, const ep_mat *Z, const ep_mat *U) {
+  const ptrdiff_t n = Z->rows, most = n * k->block / U->rows, most_rows = most > 0 ? most : 1;
+  for (ptrdiff_t i = 0, rows; i < n; i += rows) {
+    rows = ep_least(most_rows, n - i);
+    const ep_mat part = ep_mat_rows(Z, i, rows), z = ep_mat_cols(&part, 0, U->cols),
+                 to = ep_mat_cols(&part, 0, U->rows),
+                 T = ep_mat_view(k->prec, rows, U->rows, k->AB.data);
+    ep_mat_mul(&T, 1, &z, EP_N, U, EP_T, 0);
+    ep_mat_copy(&to, &T);
+  }
+}
+
+/* The basis becomes the best Ritz vectors, AQ their image */
+static void restart(krylov *k) {
+  const ptrdiff_t room = k->Q.cols - k->block, two = ep_least(2 * k->block, k->filled);
+  k->kept = two <= room ? two : ep_least(k->block, k->filled);
+  const ep_mat T = ep_mat_view(EP_DOUBLE, k->kept, k->filled, k->T.data),
+               U = ep_mat_view(k->prec, k->kept, k->filled, k->U.data);
   ep_mat_copy(&U, &T);
-  ep_mat_mul(out, 1, &z, EP_N, &U, EP_T, 0);
+  combine(k, &k->Q, &U);
+  combine(k, &k->AQ, &U);
+  k->filled = k->kept;
 }
 
 /* R = A v_j - theta_j v_j of a block; the largest of the pairs wanted */
@@ -153,55 +173,77 @@ static double residuals(krylov *k) {
   double worst = 0;
   for (ptrdiff_t i = 0; i < k->R.rows; i++)
     for (ptrdiff_t j = 0; j < k->block; j++)
-      ep_set(&k->R, i, j, ep_get(&k->AB, i, j) - k->theta[j] * ep_get(&k->B, i, j));
+      ep_set(&k->R, i, j, ep_get(&k->AQ, i, j) - k->theta[j] * ep_get(&k->Q, i, j));
   column_norms(k->norm, &k->R);
   for (ptrdiff_t j = 0; j < k->wanted; j++) worst = fmax(worst, k->norm[j]);
   return worst;
 }
 
-/* the basis becomes one block of Ritz vectors and their image */
-static void restart(krylov *k) {
-  const ep_mat q = ep_mat_cols(&k->Q, 0, k->block), aq = ep_mat_cols(&k->AQ, 0, k->block);
-  ep_mat_copy(&q, &k->B);
-  ep_mat_copy(&aq, &k->AB);
-  k->filled = k->block;
-}
-
-/* A times the last block, or the residuals after a restart, until the basis is full */
-static ep_status fill_basis(krylov *k, uint64_t seed, long r) {
-  while (k->filled < k->Q.cols) {
-    const ptrdiff_t room = k->Q.cols - k->filled, width = k->block < room ? k->block : room;
+/* A times the last block, or the residuals after a restart, until the basis has `most` columns */
+static ep_status fill_basis(krylov *k, ptrdiff_t most, uint64_t seed, long r) {
+  while (k->filled < most) {
+    const ptrdiff_t room = most - k->filled, width = k->block < room ? k->block : room;
     const ep_mat last = ep_mat_cols(&k->AQ, k->filled - k->block, width),
                  R = ep_mat_cols(&k->R, 0, width);
     const ep_mat next = ep_mat_view(k->prec, k->B.rows, width, k->B.data);
-    ep_mat_copy(&next, r > 0 && k->filled == k->block ? &R : &last);
+    ep_mat_copy(&next, k->filled == k->kept ? &R : &last);
     EP_TRY(orthogonalise(k, &next, seed, (uint32_t)(2 + r * 64 + k->filled / k->block)));
     EP_TRY(append(k, &next));
   }
   return EP_OK;
 }
 
-/* From the block in B. `good`: it may be the answer already. Single precision gives up where rounding has the say. */
+/* The residual after every restart, relative to the largest eigenvalue, and what it is to be */
+typedef struct {
+  double aim, now, before, best;
+  ptrdiff_t blocks; /* that took it from `before` to `now` */
+  int idle;         /* restarts without a gain */
+} progress;
+
+/* Columns of the next basis: as many blocks as are still needed at what each of the last ones gained, and one to be sure. */
+static ptrdiff_t columns(const krylov *k, const progress *p) {
+  const double gain = p->blocks > 0 ? log(p->before / p->now) / (double)p->blocks : 0;
+  const double blocks = gain > 0 ? 1 + ceil(log(p->now / p->aim) / gain) : INFINITY;
+  const double all = (double)k->filled + blocks * (double)k->block;
+  return all < (double)k->Q.cols ? (ptrdiff_t)all : k->Q.cols;
+}
+
+/* Single precision gives up where rounding has the say: near it a restart that gains nothing, or anywhere several (close
+ * eigenvalues come apart by fits and starts, so one is not enough). */
+static bool gives_up(const krylov *k, const progress *p) {
+  enum { PATIENCE = 4 };
+  return k->prec == EP_SINGLE && p->idle > 0 && (p->best < 1e-5 || p->idle >= PATIENCE);
+}
+
+static void note(progress *p, double residual, ptrdiff_t blocks) {
+  p->before = p->now;
+  p->now = residual;
+  p->blocks = blocks;
+  p->idle = residual < 0.9 * p->best ? 0 : p->idle + 1;
+  p->best = fmin(p->best, residual);
+}
+
+/* From the block in B. `good`: it may be the answer already. */
 static ep_status iterate(krylov *k, bool good, const ep_eigen_config *config, uint64_t seed) {
-  double last = INFINITY;
+  progress p = {.aim = config->eigen_tolerance, .now = INFINITY, .best = INFINITY};
   EP_TRY(orthogonalise(k, &k->B, seed, 1));
   EP_TRY(append(k, &k->B));
   for (long r = 0; r < config->restarts; r++) {
     k->info->restarts = r;
-    if (r > 0 || !good) EP_TRY(fill_basis(k, seed, r));
+    if (r > 0 || !good) EP_TRY(fill_basis(k, r > 1 ? columns(k, &p) : k->Q.cols, seed, r));
     EP_TRY(rayleigh_ritz(k));
-    combine(&k->B, k, &k->Q);
-    combine(&k->AB, k, &k->AQ);
-    k->info->residual = residuals(k);
-    k->info->next = k->block > k->wanted ? k->theta[k->wanted] : NAN;
     const double scale = fmax(fabs(k->theta[0]), fabs(k->theta[k->filled - 1]));
-    k->info->converged =
-        k->info->residual <= config->eigen_tolerance * scale || k->filled == k->B.rows;
-    if (k->info->converged) break;
-    if (k->prec == EP_SINGLE && !(k->info->residual < 0.9 * last)) break;
-    last = k->info->residual;
+    const bool whole = k->filled == k->B.rows;
+    const ptrdiff_t blocks = (k->filled - k->kept) / k->block;
+    k->info->next = k->block > k->wanted ? k->theta[k->wanted] : NAN;
     restart(k);
+    k->info->residual = residuals(k);
+    note(&p, k->info->residual / scale, blocks);
+    k->info->converged = k->info->residual <= config->eigen_tolerance * scale || whole;
+    if (k->info->converged || gives_up(k, &p)) break;
   }
+  const ep_mat best = ep_mat_cols(&k->Q, 0, k->block);
+  ep_mat_copy(&k->B, &best);
   return EP_OK;
 }
 
@@ -214,6 +256,7 @@ static ep_status new_krylov(krylov *k, ep_work *work, ptrdiff_t n, const ep_eige
   EP_TRY(ep_work_mat(work, &k->AB, k->prec, n, b));
   EP_TRY(ep_work_mat(work, &k->R, k->prec, n, b));
   EP_TRY(ep_work_mat(work, &k->G, k->prec, most, b));
+  EP_TRY(ep_work_mat(work, &k->U, k->prec, ep_least(2 * b, most), most));
   EP_TRY(ep_work_mat(work, &k->L, EP_DOUBLE, b, b));
   EP_TRY(ep_work_get(work, &k->theta, most, sizeof *k->theta));
   EP_TRY(ep_work_get(work, &k->norm, 2 * b, sizeof *k->norm));
@@ -373,7 +416,8 @@ ep_eigen_config ep_eigen_patient(const ep_eigen_config *config, ptrdiff_t wanted
   ep_eigen_config own = *config;
   const double n = (double)order, b = (double)ep_eigen_block(config, wanted, order),
                basis = fmin(n, b * (double)config->krylov);
-  const double restart = 2 * matrices * n * n * basis + 8 * n * basis * basis + 9 * pow(basis, 3);
+  const double fresh = fmax(b, basis - 2 * b);
+  const double restart = 2 * matrices * n * n * fresh + 8 * n * basis * basis + 9 * pow(basis, 3);
   if (order <= LARGE && 40 * n * n < ep_run_room()) /* bytes of LAPACK's matrices */
     own.restarts = (long)fmin((double)own.restarts, fmax(1, 13 * n * n * n / (4 * restart)));
   return own;

@@ -191,6 +191,35 @@ static void patience(void **state) {
   ep_mat_free(&V);
 }
 
+/* How many products: slowly falling eigenvalues, many of them near the largest, as views that agree make them. */
+static long products(double tolerance, bool both_precisions) {
+  enum { N = 900, K = 8 };
+  double lambda[N], found[K];
+  ep_eigen_config config;
+  ep_eigen_info info;
+  ep_mat V;
+  for (int i = 0; i < N; i++) lambda[i] = 1 / (1 + 0.004 * i);
+  ep_mat A = with_spectrum(lambda, N);
+  ep_options_default(ep_eigen_options, &config);
+  config.eigen_tolerance = tolerance;
+  CHECK_OK(ep_mat_new(&V, EP_DOUBLE, N, K));
+  CHECK_OK(both_precisions ? by_products(&V, found, &info, &A, &config)
+                           : ep_eigen_largest(&V, found, &info, apply, &A, &config, 1));
+  assert_true(info.converged);
+  for (int j = 0; j < K; j++) CHECK_NEAR(found[j], lambda[j], 10 * tolerance * tolerance + 1e-12);
+  ep_mat_free(&A);
+  ep_mat_free(&V);
+  return info.products;
+}
+
+static void few_products(void **state) {
+  (void)state;
+  for (int k = 0; k < 2; k++) { /* restarts that keep one block took 576 and 976 */
+    assert_in_range(products(1e-5, k), 8, 480);
+    assert_in_range(products(1e-9, k), 8, 800);
+  }
+}
+
 static void signs(void **state) {
   (void)state;
   double v[6] = {1, 0.5, -2, 0.1, 0.3, -0.2};
@@ -226,8 +255,13 @@ static void out_of_memory(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(spectra),  cmocka_unit_test(sizes), cmocka_unit_test(single_then_double),
-      cmocka_unit_test(patience), cmocka_unit_test(signs), cmocka_unit_test(out_of_memory),
+      cmocka_unit_test(spectra),
+      cmocka_unit_test(sizes),
+      cmocka_unit_test(single_then_double),
+      cmocka_unit_test(patience),
+      cmocka_unit_test(few_products),
+      cmocka_unit_test(signs),
+      cmocka_unit_test(out_of_memory),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
