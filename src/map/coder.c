@@ -26,14 +26,16 @@ ep_image_shape ep_coder_out(const ep_coder *l) {
   return (ep_image_shape){(int)ep_coder_channels(l), (int)l->grid, (int)l->grid};
 }
 
-static double places(const ep_coder *l) {
-  return (double)(l->in.height - l->size + 1) * (double)(l->in.width - l->size + 1);
+ep_image_shape ep_coder_places(const ep_coder *l) {
+  const int size = (int)l->size;
+  return (ep_image_shape){1, l->in.height - size + 1, l->in.width - size + 1};
 }
 
 double ep_coder_flops(const ep_coder *l) {
   const double d = (double)ep_coder_numbers(l), K = (double)l->filters;
   const double seen = l->active * (double)ep_coder_codes(l) * (double)l->keep;
-  return (l->mirror ? 4 : 2) * places(l) * (d * d + d * K + seen);
+  const ep_image_shape at = ep_coder_places(l);
+  return (l->mirror ? 4 : 2) * (double)at.height * (double)at.width * (d * d + d * K + seen);
 }
 
 double ep_coder_bytes(const ep_coder *l, ep_precision prec) {
@@ -329,12 +331,13 @@ ep_status ep_coder_fit(ep_coder *l, const ep_mat *images, uint64_t seed, int num
 
 ep_status ep_coder_scratch_new(ep_coder_scratch *s, ep_work *work, const ep_coder *l,
                                ep_precision prec) {
-  const ptrdiff_t down = l->in.height - l->size + 1, band = (down + l->grid - 1) / l->grid;
-  const ptrdiff_t n = band * (l->in.width - l->size + 1), d = ep_coder_numbers(l);
+  const ep_image_shape at = ep_coder_places(l);
+  const ptrdiff_t n = (at.height + l->grid - 1) / l->grid * at.width, d = ep_coder_numbers(l);
   const ptrdiff_t pixels = (ptrdiff_t)l->in.channels * l->in.height * l->in.width;
   EP_TRY(ep_work_mat(work, &s->X, prec, n, d));
   EP_TRY(ep_work_mat(work, &s->Y, prec, n, d));
   EP_TRY(ep_work_mat(work, &s->R, prec, n, l->filters));
+  EP_TRY(ep_work_get(work, &s->row, n, sizeof *s->row));
   EP_TRY(ep_work_mat(work, &s->cell, prec, 1, ep_coder_channels(l)));
   EP_TRY(ep_work_mat(work, &s->h, prec, 1, l->keep ? l->keep : 1));
   EP_TRY(ep_work_mat(work, &s->value, prec, 1, ep_coder_codes(l) + 1));

@@ -117,15 +117,52 @@ static void add_place(const ep_coder *l, const real *z, const ep_coder_scratch *
 
 /* ---- one image */
 
+/* Rows top .. of places, each a row of X: channel after channel, row by row */
+static void take_band(const ep_mat *X, const ep_coder *l, const ep_mat *image, ptrdiff_t top,
+                      ptrdiff_t rows) {
+  const ptrdiff_t H = l->in.height, W = l->in.width, across = ep_coder_places(l).width;
+  for (ptrdiff_t i = 0; i < rows; i++)
+    for (ptrdiff_t j = 0; j < across; j++) {
+      real *restrict to = at(X, i * across + j, 0);
+      for (ptrdiff_t c = 0; c < l->in.channels; c++)
+        for (ptrdiff_t a = 0; a < l->size; a++, to += l->size) {
+          const real *restrict from = at(image, 0, (c * H + top + i + a) * W + j);
+          for (ptrdiff_t b = 0; b < l->size; b++) to[b] = from[b];
+        }
+    }
+}
+
+static bool is_flat(const real *x, ptrdiff_t n) {
+  for (ptrdiff_t j = 1; j < n; j++)
+    if (x[j] != x[0]) return false;
+  return true;
+}
+
+/* Patches of one colour have no contrast and are all alike: one row of X stands for them. row[i]: that of place i; -> rows */
+static ptrdiff_t join_flat(ptrdiff_t *row, const ep_mat *X) {
+  ptrdiff_t n = 0, flat = -1;
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    const bool is = is_flat(at(X, i, 0), X->cols);
+    row[i] = is && flat >= 0 ? flat : n;
+    if (row[i] < n) continue;
+    if (is) flat = n;
+    if (n < i) memcpy(at(X, n, 0), at(X, i, 0), (size_t)X->cols * sizeof(real));
+    n++;
+  }
+  return n;
+}
+
 static void see(const ep_mat *out, const ep_coder *l, const ep_mat *image,
                 const ep_coder_scratch *s) {
   const ptrdiff_t g = l->grid, channels = ep_coder_channels(l);
-  const ptrdiff_t down = l->in.height - l->size + 1, across = l->in.width - l->size + 1;
+  const ptrdiff_t down = ep_coder_places(l).height, across = ep_coder_places(l).width;
   for (ptrdiff_t u = 0; u < g; u++) {
     const ptrdiff_t top = u * down / g, rows = (u + 1) * down / g - top;
-    const ep_mat X = ep_mat_rows(&s->X, 0, rows * across), Y = ep_mat_rows(&s->Y, 0, rows * across),
-                 Z = ep_mat_rows(&s->R, 0, rows * across);
-    R(ep_patch_columns)(&X, l->in, l->size, image, top, rows);
+    const ep_mat all = ep_mat_rows(&s->X, 0, rows * across);
+    take_band(&all, l, image, top, rows);
+    const ptrdiff_t n = join_flat(s->row, &all);
+    const ep_mat X = ep_mat_rows(&s->X, 0, n), Y = ep_mat_rows(&s->Y, 0, n),
+                 Z = ep_mat_rows(&s->R, 0, n);
     R(ep_coder_whiten)(&Y, &X, l);
     ep_mat_mul(&Z, 1, &Y, EP_N, &l->F, EP_T, 0);
     for (ptrdiff_t v = 0; v < g; v++) {
@@ -134,7 +171,7 @@ static void see(const ep_mat *out, const ep_coder *l, const ep_mat *image,
       real *cell = at(&s->cell, 0, 0);
       memset(cell, 0, (size_t)channels * sizeof(real));
       for (ptrdiff_t i = 0; i < rows; i++)
-        for (ptrdiff_t j = left; j < right; j++) add_place(l, at(&Z, i * across + j, 0), s);
+        for (ptrdiff_t j = left; j < right; j++) add_place(l, at(&Z, s->row[i * across + j], 0), s);
       for (ptrdiff_t c = 0; c < channels; c++) *at(out, 0, (c * g + u) * g + v) = share * cell[c];
     }
   }

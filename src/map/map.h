@@ -160,10 +160,6 @@ EP_REAL_FN(void, ep_patches_pack, const ep_mat *F, const ep_mat *theta, const ep
 EP_REAL_FN(void, ep_patches_image, const ep_mat *phi, const ep_patches *p, const ep_mat *image,
            const ep_patches_scratch *scratch);
 
-/* Rows `top` .. of patches of p x p pixels of an image (1 x D), each place a row of `columns`. */
-EP_REAL_FN(void, ep_patch_columns, const ep_mat *columns, ep_image_shape shape, ptrdiff_t size,
-           const ep_mat *image, ptrdiff_t top, ptrdiff_t rows);
-
 /* ---- coder.c: whitened patches of an image, and of what another layer made of it */
 typedef struct {
   ep_image_shape in;
@@ -176,11 +172,12 @@ typedef struct {
   ep_mat mean, whiten, F;        /* (1, d), (d, d), (K, d), owned */
   ep_mat E, shift;               /* (codes, L), (1, L), owned; empty without neighbours */
 } ep_coder;
-ptrdiff_t ep_coder_numbers(const ep_coder *layer);  /* d of a patch */
-ptrdiff_t ep_coder_codes(const ep_coder *layer);    /* K, or 2 K with two sides */
-ptrdiff_t ep_coder_channels(const ep_coder *layer); /* of what comes out: codes, or L */
-ep_image_shape ep_coder_out(const ep_coder *layer); /* (channels, g, g) */
-double ep_coder_flops(const ep_coder *layer);       /* an image */
+ptrdiff_t ep_coder_numbers(const ep_coder *layer);     /* d of a patch */
+ptrdiff_t ep_coder_codes(const ep_coder *layer);       /* K, or 2 K with two sides */
+ptrdiff_t ep_coder_channels(const ep_coder *layer);    /* of what comes out: codes, or L */
+ep_image_shape ep_coder_out(const ep_coder *layer);    /* (channels, g, g) */
+ep_image_shape ep_coder_places(const ep_coder *layer); /* (1, rows of places, places in a row) */
+double ep_coder_flops(const ep_coder *layer);          /* an image */
 double ep_coder_bytes(const ep_coder *layer, ep_precision prec);
 ep_status ep_coder_check(
     const ep_coder *layer); /* do patches, grid and neighbours fit the image? */
@@ -192,6 +189,7 @@ void ep_coder_free(ep_coder *layer);
 typedef struct {
   ep_mat X, Y, R, cell, h, value, flipped, more;
   int *index;
+  ptrdiff_t *row; /* of X, for each place of the band */
 } ep_coder_scratch;
 ep_status ep_coder_scratch_new(ep_coder_scratch *s, ep_work *work, const ep_coder *layer,
                                ep_precision prec);

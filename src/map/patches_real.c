@@ -14,21 +14,6 @@ static ptrdiff_t edge(ptrdiff_t cell, ptrdiff_t places, ptrdiff_t grid) {
   return cell * places / grid;
 }
 
-/* rows of patches, channel after channel, each row by row */
-void R(ep_patch_columns)(const ep_mat *columns, ep_image_shape shape, ptrdiff_t size,
-                         const ep_mat *image, ptrdiff_t top, ptrdiff_t rows) {
-  const ptrdiff_t H = shape.height, W = shape.width, across = W - size + 1;
-  for (ptrdiff_t i = 0; i < rows; i++)
-    for (ptrdiff_t j = 0; j < across; j++) {
-      real *restrict to = at(columns, i * across + j, 0);
-      for (ptrdiff_t c = 0; c < shape.channels; c++)
-        for (ptrdiff_t a = 0; a < size; a++, to += size) {
-          const real *restrict from = at(image, 0, (c * H + top + i + a) * W + j);
-          for (ptrdiff_t b = 0; b < size; b++) to[b] = from[b];
-        }
-    }
-}
-
 /* F_kj, a panel of NR filters after the other, pixel by pixel; filters past the last are zero */
 void R(ep_patches_pack)(const ep_mat *to, const ep_mat *theta, const ep_patches *p) {
   const ptrdiff_t d = p->F.cols;
