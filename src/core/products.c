@@ -217,7 +217,7 @@ void ep_mat_gram_cols(const ep_mat *G, double alpha, const ep_mat *A, double bet
   gram(G, alpha, A, EP_T, beta);
 }
 
-/* ---- triangular systems */
+/* ---- triangular systems and products */
 
 static void trsm(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
   const int threads = ep_solo_begin();
@@ -230,42 +230,62 @@ static void trsm(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSP
   ep_solo_end(threads);
 }
 
+static void trmm(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
+  const int threads = ep_solo_begin();
+  if (B->prec == EP_SINGLE)
+    cblas_strmm(CblasRowMajor, side, CblasLower, t, CblasNonUnit, (int)B->rows, (int)B->cols, 1,
+                L->data, (int)L->ld, B->data, (int)B->ld);
+  else
+    cblas_dtrmm(CblasRowMajor, side, CblasLower, t, CblasNonUnit, (int)B->rows, (int)B->cols, 1,
+                L->data, (int)L->ld, B->data, (int)B->ld);
+  ep_solo_end(threads);
+}
+
+typedef void triangular(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t);
+
 typedef struct {
+  triangular *apply;
   const ep_mat *B, *L;
   CBLAS_SIDE side;
   CBLAS_TRANSPOSE t;
   ptrdiff_t n, part;
 } system_of;
 
-static void solve_parts(void *of, ptrdiff_t first, ptrdiff_t end) {
+static void triangular_parts(void *of, ptrdiff_t first, ptrdiff_t end) {
   const system_of *s = of;
   for (ptrdiff_t i = first * s->part; i < ep_least(end * s->part, s->n); i += s->part) {
     const ptrdiff_t count = ep_least(s->part, s->n - i);
     const ep_mat b =
         s->side == CblasLeft ? ep_mat_cols(s->B, i, count) : ep_mat_rows(s->B, i, count);
-    trsm(&b, s->L, s->side, s->t);
+    s->apply(&b, s->L, s->side, s->t);
   }
 }
 
 /* right-hand sides are shared out: columns of B on the left of it, rows on the right */
-static void solve(const ep_mat *B, const ep_mat *L, CBLAS_SIDE side, CBLAS_TRANSPOSE t) {
+static void by_parts(triangular *apply, const ep_mat *B, const ep_mat *L, CBLAS_SIDE side,
+                     CBLAS_TRANSPOSE t) {
   const ptrdiff_t n = side == CblasLeft ? B->cols : B->rows;
   assert(L->rows == L->cols && L->prec == B->prec);
   if (n == 0 || L->rows == 0) return;
   if (solo((double)L->rows * (double)L->rows * (double)n)) {
-    trsm(B, L, side, t);
+    apply(B, L, side, t);
     return;
   }
-  system_of s = {B, L, side, t, n, piece(n, fmin(480, fmax(48, (double)n / 8)))};
-  ep_crew_loop(tiles(n, s.part), 1, true, solve_parts, &s);
+  system_of s = {apply, B, L, side, t, n, piece(n, fmin(480, fmax(48, (double)n / 8)))};
+  ep_crew_loop(tiles(n, s.part), 1, true, triangular_parts, &s);
 }
 
 void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t) {
   assert(L->rows == B->rows);
-  solve(B, L, CblasLeft, t == EP_T ? CblasTrans : CblasNoTrans);
+  by_parts(trsm, B, L, CblasLeft, t == EP_T ? CblasTrans : CblasNoTrans);
 }
 
 void ep_mat_solve_rows(const ep_mat *B, const ep_mat *L) {
   assert(L->rows == B->cols);
-  solve(B, L, CblasRight, CblasTrans);
+  by_parts(trsm, B, L, CblasRight, CblasTrans);
+}
+
+void ep_mat_mul_triangular(const ep_mat *B, const ep_mat *L) {
+  assert(L->rows == B->cols);
+  by_parts(trmm, B, L, CblasRight, CblasNoTrans);
 }

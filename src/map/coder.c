@@ -35,13 +35,13 @@ double ep_coder_flops(const ep_coder *l) {
   const double d = (double)ep_coder_numbers(l), K = (double)l->filters;
   const double seen = l->active * (double)ep_coder_codes(l) * (double)l->keep;
   const ep_image_shape at = ep_coder_places(l);
-  return (l->mirror ? 4 : 2) * (double)at.height * (double)at.width * (d * d + d * K + seen);
+  return (l->mirror ? 4 : 2) * (double)at.height * (double)at.width * (d * d / 2 + d * K + seen);
 }
 
 double ep_coder_bytes(const ep_coder *l, ep_precision prec) {
   const double d = (double)ep_coder_numbers(l);
-  return (double)ep_sizeof(prec) *
-         (d * (d + 1 + (double)l->filters) + (double)(ep_coder_codes(l) + 1) * (double)l->keep);
+  return (double)ep_sizeof(prec) * (d * (2 * d + 1 + 2 * (double)l->filters) +
+                                    (double)(ep_coder_codes(l) + 1) * (double)l->keep);
 }
 
 ep_status ep_coder_check(const ep_coder *l) {
@@ -67,6 +67,8 @@ void ep_coder_free(ep_coder *l) {
   ep_mat_free(&l->F);
   ep_mat_free(&l->E);
   ep_mat_free(&l->shift);
+  ep_mat_free(&l->L);
+  ep_mat_free(&l->cosine);
 }
 
 /* ---- patches of images */
@@ -224,8 +226,7 @@ static void add_block(near_sums *s, const ep_coder *l, const ep_mat *images, ep_
     take(&s->X, 3 * i + 1, l, images, right);
     take(&s->X, 3 * i + 2, l, images, below);
   }
-  EP_PICK(s->X.prec, ep_coder_whiten)(&s->Y, &s->X, l);
-  ep_mat_mul(&s->Z, 1, &s->Y, EP_N, &l->F, EP_T, 0);
+  EP_PICK(s->X.prec, ep_coder_cosines)(&s->Z, &s->X, &s->Y, l);
   EP_PICK(s->X.prec, ep_coder_code)(&s->A, &s->Z, l);
   ep_mat_fill(&s->G, 0);
   for (ptrdiff_t i = 0; i < 3 * BLOCK; i++) {
@@ -304,6 +305,28 @@ static ep_status neighbours(ep_work *work, ep_coder *l, const ep_mat *images, ui
   return EP_OK;
 }
 
+/* LL' = whiten whiten' */
+static ep_status factor(ep_work *work, const ep_mat *L, const ep_mat *whiten) {
+  ep_mat W, P;
+  EP_TRY(ep_work_mat(work, &W, EP_DOUBLE, L->rows, L->rows));
+  EP_TRY(ep_work_mat(work, &P, EP_DOUBLE, L->rows, L->rows));
+  ep_mat_copy(&W, whiten);
+  ep_mat_gram(&P, 1, &W, 0);
+  EP_CHECK(ep_mat_cholesky(&P) == EP_OK, EP_ERR_INPUT, "the whitening of patches is singular");
+  ep_mat_copy(L, &P);
+  return EP_OK;
+}
+
+ep_status ep_coder_ready(ep_coder *l) {
+  ep_work work = {0};
+  EP_TRY(ep_mat_new(&l->L, l->F.prec, l->F.cols, l->F.cols));
+  EP_TRY(ep_mat_new(&l->cosine, l->F.prec, l->F.rows, l->F.cols));
+  ep_mat_mul(&l->cosine, 1, &l->F, EP_N, &l->whiten, EP_N, 0);
+  const ep_status st = factor(&work, &l->L, &l->whiten);
+  ep_work_free(&work);
+  return st;
+}
+
 static ep_status make_room(ep_coder *l, ep_precision prec) {
   const ptrdiff_t d = ep_coder_numbers(l);
   EP_TRY(ep_mat_new(&l->mean, prec, 1, d));
@@ -322,6 +345,7 @@ ep_status ep_coder_fit(ep_coder *l, const ep_mat *images, uint64_t seed, int num
   EP_TRY(ep_run_step("patches", 0, 0));
   ep_status st = first_steps(&work, l, images, seed, stream);
   ep_work_free(&work);
+  if (!st) st = ep_coder_ready(l);
   if (!st && l->keep) st = neighbours(&work, l, images, seed, stream - 1);
   ep_work_free(&work);
   return st;

@@ -1,7 +1,7 @@
 /* One image through a layer of whitened patches (theory: section 11). A band is the places of one row of the grid:
  *
  *   X (places x d)  patches, (x - mean) / sqrt(var + floor) - their mean over the data
- *   Y = X whiten, rows of length 1;  R = Y F': cosines with the filters
+ *   Y = X whiten;  R = Y F' / |Y|: cosines with the filters, as X (F whiten)' / |X L| where LL' = whiten^2: half the product
  *   a = relu(R - theta), and relu(-R - theta) beside it where it has two sides
  *   h = a E - shift, of length 1, where neighbours were seen;  out = means of h, or of a, over the cells of the grid
  *   mirror: the mean of that and of the same of the mirrored image;  root: sign(out) sqrt|out|
@@ -46,6 +46,18 @@ void R(ep_coder_whiten)(const ep_mat *Y, const ep_mat *X, const ep_coder *l) {
     const real norm = length(y, Y->cols), scale = norm > 0 ? 1 / norm : 0;
     for (ptrdiff_t j = 0; j < Y->cols; j++) y[j] *= scale;
   }
+}
+
+void R(ep_coder_cosines)(const ep_mat *Z, const ep_mat *X, const ep_mat *Y, const ep_coder *l) {
+  R(ep_coder_contrast)(X, l);
+  ep_mat_copy(Y, X);
+  ep_mat_mul_triangular(Y, &l->L);
+  for (ptrdiff_t i = 0; i < X->rows; i++) {
+    real *x = at(X, i, 0);
+    const real norm = length(at(Y, i, 0), Y->cols), scale = norm > 0 ? 1 / norm : 0;
+    for (ptrdiff_t j = 0; j < X->cols; j++) x[j] *= scale;
+  }
+  ep_mat_mul(Z, 1, X, EP_N, &l->cosine, EP_T, 0);
 }
 
 void R(ep_coder_code)(const ep_mat *A, const ep_mat *cosines, const ep_coder *l) {
@@ -163,8 +175,7 @@ static void see(const ep_mat *out, const ep_coder *l, const ep_mat *image,
     const ptrdiff_t n = join_flat(s->row, &all);
     const ep_mat X = ep_mat_rows(&s->X, 0, n), Y = ep_mat_rows(&s->Y, 0, n),
                  Z = ep_mat_rows(&s->R, 0, n);
-    R(ep_coder_whiten)(&Y, &X, l);
-    ep_mat_mul(&Z, 1, &Y, EP_N, &l->F, EP_T, 0);
+    R(ep_coder_cosines)(&Z, &X, &Y, l);
     for (ptrdiff_t v = 0; v < g; v++) {
       const ptrdiff_t left = v * across / g, right = (v + 1) * across / g;
       const real share = 1 / (real)(rows * (right - left));

@@ -170,7 +170,9 @@ typedef struct {
   ptrdiff_t near, keep;          /* r, L of the problem of neighbours; 0: none */
   double floor, theta;           /* added to the variance of a patch; threshold of the cosines */
   ep_mat mean, whiten, F;        /* (1, d), (d, d), (K, d), owned */
-  ep_mat E, shift;               /* (codes, L), (1, L), owned; empty without neighbours */
+  ep_mat L,
+      cosine;      /* (d, d) lower, |x whiten| = |x L|, and (K, d) F whiten: made of these, owned */
+  ep_mat E, shift; /* (codes, L), (1, L), owned; empty without neighbours */
 } ep_coder;
 ptrdiff_t ep_coder_numbers(const ep_coder *layer);     /* d of a patch */
 ptrdiff_t ep_coder_codes(const ep_coder *layer);       /* K, or 2 K with two sides */
@@ -183,6 +185,7 @@ ep_status ep_coder_check(
     const ep_coder *layer); /* do patches, grid and neighbours fit the image? */
 /* Finds everything from images (n x D) whose shape is `in`; `number`: of its random stream. */
 ep_status ep_coder_fit(ep_coder *layer, const ep_mat *images, uint64_t seed, int number);
+ep_status ep_coder_ready(ep_coder *layer); /* what is made of whitening and filters */
 void ep_coder_free(ep_coder *layer);
 
 /* Of one thread: a band of places, a cell, a place; with a mirror the image in it and what it gives. */
@@ -196,6 +199,9 @@ ep_status ep_coder_scratch_new(ep_coder_scratch *s, ep_work *work, const ep_code
 /* X (n x d) patches -> their contrast, in place; Y = whitened, of length 1, X is scratch; A (n x codes) from cosines. */
 EP_REAL_FN(void, ep_coder_contrast, const ep_mat *X, const ep_coder *layer);
 EP_REAL_FN(void, ep_coder_whiten, const ep_mat *Y, const ep_mat *X, const ep_coder *layer);
+/* Z (n x K) of X, which and Y (n x d) are scratch. */
+EP_REAL_FN(void, ep_coder_cosines, const ep_mat *Z, const ep_mat *X, const ep_mat *Y,
+           const ep_coder *layer);
 EP_REAL_FN(void, ep_coder_code, const ep_mat *A, const ep_mat *cosines, const ep_coder *layer);
 /* One image (1 x D) -> (channels, g, g) */
 EP_REAL_FN(void, ep_coder_image, const ep_mat *out, const ep_coder *layer, const ep_mat *image,

@@ -349,7 +349,10 @@ static ep_status read_layer(ep_coder *l, const ep_term_source *from, int number)
              "%s: %s is %td x %td, its layer needs %td x %td", from->path, name, A->rows, A->cols,
              shape[i][0], shape[i][1]);
   }
-  return EP_OK;
+  const ep_status st = ep_coder_ready(l);
+  EP_CHECK(st != EP_ERR_INPUT, st, "%s: zca%d is no whitening, it is singular", from->path,
+           number + 1);
+  return st;
 }
 
 static ep_status read(ep_term *out, const ep_term_source *from) {

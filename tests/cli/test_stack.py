@@ -65,6 +65,9 @@ def test_a_spoilt_model_is_refused(ep, good, tmp_path):
         np.savez(tmp_path / "bad.npz", **dict(arrays, **{name: arrays[name][:, :-1]}))
         code, out, err = ep("embed", "--model", "bad.npz", "--data", "digits", "--samples", 5)
         assert (code, out) == (2, "") and err.count("\n") == 1, name
+    np.savez(tmp_path / "bad.npz", **dict(arrays, zca1=0 * arrays["zca1"]))
+    code, out, err = ep("embed", "--model", "bad.npz", "--data", "digits", "--samples", 5)
+    assert (code, out) == (2, "") and "zca1 is no whitening" in err and err.count("\n") == 1
     config = json.loads(arrays["config"].item())
     for change in ({"stack": "stack:9999x5"}, {"stack": 3}, {"stack_levels": []}, {"image_shape": [1, 2, 2]}):
         np.savez(tmp_path / "bad.npz", **dict(arrays, config=np.array(json.dumps(dict(config, **change)))))

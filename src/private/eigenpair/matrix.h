@@ -45,6 +45,9 @@ void ep_mat_solve_triangular(const ep_mat *B, const ep_mat *L, ep_trans t);
 /* B <- B L'^{-1}: every row b becomes L^{-1} b. */
 void ep_mat_solve_rows(const ep_mat *B, const ep_mat *L);
 
+/* B <- B L, L lower triangular. */
+void ep_mat_mul_triangular(const ep_mat *B, const ep_mat *L);
+
 /* Scratch of one public call: grows, and is released as a whole. */
 typedef struct ep_work_block ep_work_block;
 typedef struct {
