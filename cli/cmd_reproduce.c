@@ -5,15 +5,18 @@
 #include <math.h>
 #include <string.h>
 
-#define REPRODUCE_OPTIONS(X, S)                                                               \
-  X(S, FLAG, quick, NULL, 0, 0, NULL,                                                         \
-    "small sizes: all claims in two minutes; default: in twenty")                             \
-  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours")                         \
-  X(S, FLAG, list, NULL, 0, 0, NULL,                                                          \
-    "only show the claims: what they say, criteria, controls, outcomes of the committed run") \
-  X(S, FLAG, all, NULL, 0, 0, NULL,                                                           \
-    "with --list: every statement of the papers, one line each, and what became of it")       \
-  X(S, TEXT, out, "reproduce", 0, 0, NULL, "folder of the reports; finished claims stay there")
+#define REPRODUCE_OPTIONS(X, S)                                                                   \
+  X(S, FLAG, quick, NULL, 0, 0, NULL,                                                             \
+    "small sizes: all claims in two minutes; default: in twenty")                                 \
+  X(S, FLAG, paper, NULL, 0, 0, NULL, "the papers' own sizes: hours")                             \
+  X(S, FLAG, list, NULL, 0, 0, NULL,                                                              \
+    "only show the claims: what they say, criteria, controls, outcomes of the committed run")     \
+  X(S, FLAG, all, NULL, 0, 0, NULL,                                                               \
+    "with --list: every statement of the papers, one line each, and what became of it")           \
+  X(S, TEXT, out, "reproduce", 0, 0, NULL, "folder of the reports; finished claims stay there")   \
+  X(S, TEXT, kept, NULL, 0, 0, NULL,                                                              \
+    "folder of results, a file a claim, to take whichever build and machine they are of, and to " \
+    "put finished ones")
 typedef struct {
   REPRODUCE_OPTIONS(EP_OPT_FIELD, )
 } reproduce_config;
@@ -54,7 +57,9 @@ void help_reproduce(FILE *to) {
       "a "
       "command\nfor all of them gathers the results. All but --quick need data: eigenpair data "
       "fetch "
-      "mnist, fashion and cifar10.\nExit status 1 if a claim did not pass.\n");
+      "mnist, fashion and cifar10.\nExit status 1 if a claim did not pass.\n"
+      "--paper takes days: with --kept FOLDER it goes on from any machine, and whatever has been "
+      "built since.\n");
   args_help(groups, to);
 }
 
@@ -187,7 +192,8 @@ ep_status cmd_reproduce(int argc, char **argv) {
   const ep_claim_size size = s.own.quick   ? EP_CLAIM_QUICK
                              : s.own.paper ? EP_CLAIM_PAPER
                                            : EP_CLAIM_MEDIUM;
-  EP_TRY(ep_reproduce(&result, claims, count, size, &s.run, s.own.out));
+  EP_TRY(ep_reproduce(&result, claims, count, size, &s.run, s.own.out,
+                      s.own.kept[0] ? s.own.kept : NULL));
   ep_status st = write_report(s.own.out, &result,
                               config_of_run(groups, words, word_count, argc, argv), argc, argv);
   terminal_clear();

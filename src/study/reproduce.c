@@ -6,11 +6,13 @@
 #include "core/mem.h"
 
 #include <eigenpair/dataset.h>
+#include <eigenpair/machine.h>
 #include <eigenpair/reproduce.h>
 #include <math.h>
 #include <omp.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 const ep_paper ep_papers[] = {
     {"wide", "WIDE: when wide contrastive models are kernels or PCA", ep_claims_wide,
@@ -62,6 +64,7 @@ typedef struct {
   double within;            /* share of it */
   int count;                /* to be run */
   uint64_t data;            /* what the data sets hold that any claim may read */
+  const char *kept;         /* folder of results of any build, or NULL */
 } progress;
 
 static void tell(void *user, const char *what, double done, double total) {
@@ -116,6 +119,7 @@ static ep_status put_checked(json_t *job, const ep_checked *c) {
   EP_TRY(ep_json_put(job, "notes", json_incref(r->notes)));
   EP_TRY(ep_json_put(job, "found", json_incref(r->found)));
   EP_TRY(ep_json_put(job, "seconds", json_real(c->seconds)));
+  EP_TRY(ep_json_put(job, "made", json_string(c->made)));
   if (c->error[0]) EP_TRY(ep_json_put(job, "error", json_string(c->error)));
   return ep_json_put(job, "outcome", json_string(ep_claim_outcome_name(ep_checked_outcome(c))));
 }
@@ -145,6 +149,9 @@ static ep_status run_claim(ep_checked *c, ep_claim_size size, const ep_run_confi
     c->result.pass = false;
   }
   c->seconds = omp_get_wtime() - begin;
+  snprintf(c->made, sizeof c->made, "%s, kernels %s, %d threads, eigenpair %s, build %.8s",
+           ep_machine_processor(), ep_machine_kernels(), ep_run_threads(), ep_version(),
+           ep_machine_build());
   return EP_OK;
 }
 
@@ -205,9 +212,8 @@ static bool take(json_t **to, const json_t *job, const char *name, json_type typ
   return true;
 }
 
-/* a finished claim from its file; false: it is to be run */
-static bool finished(ep_checked *c, const char *path) {
-  json_t *job = ep_jobs_read(path);
+/* what a file says becomes the claim's; false: it is not whole */
+static bool take_job(ep_checked *c, const json_t *job) {
   const json_t *seconds = json_object_get(job, "seconds"),
                *measured = json_object_get(job, "measured");
   ep_claim_result *r = &c->result;
@@ -215,10 +221,19 @@ static bool finished(ep_checked *c, const char *path) {
       json_is_number(seconds) && !json_object_get(job, "error") && json_is_object(measured) &&
       !ep_claim_measured_from_json(r, measured) && take(&r->figures, job, "figures", JSON_ARRAY) &&
       take(&r->notes, job, "notes", JSON_ARRAY) && take(&r->found, job, "found", JSON_ARRAY);
+  const char *made = json_string_value(json_object_get(job, "made"));
   r->pass = json_is_true(json_object_get(job, "pass"));
   c->seconds = json_number_value(seconds);
-  json_decref(job);
+  snprintf(c->made, sizeof c->made, "%s", made ? made : "");
   if (!whole) ep_claim_result_free(r);
+  return whole;
+}
+
+/* a finished claim from its file; false: it is to be run */
+static bool finished(ep_checked *c, const char *path) {
+  json_t *job = ep_jobs_read(path);
+  const bool whole = take_job(c, job);
+  json_decref(job);
   return whole;
 }
 
@@ -230,13 +245,54 @@ static ep_status write_job(const ep_checked *c, const char *path) {
   return st;
 }
 
-/* from its file, or run and written there; a claim that could not run is tried again next time. Its parts are beside it
- * until it is finished. */
-static ep_status one_job(ep_checked *c, ep_claim_size size, const ep_run_config *run,
-                         const char *folder, progress *p) {
-  char path[1200], parts[1240];
-  EP_TRY(job_path(path, folder, c->claim, size, run, p->data));
-  if (finished(c, path)) return EP_OK;
+/* ---- results that are kept, of any build and machine */
+
+/* what a kept result is an answer to */
+static json_t *question(const ep_claim *c, ep_claim_size size, const ep_run_config *run) {
+  return json_pack("{s:s, s:s, s:s, s:I, s:s}", "id", c->id, "criterion", c->criterion, "size",
+                   ep_claim_size_name(size), "seed", (json_int_t)run->seed, "precision",
+                   ep_precision_name(run->precision));
+}
+
+static void kept_path(char path[1200], const char *folder, const ep_claim *c) {
+  snprintf(path, 1200, "%.1000s/%.100s.json", folder, c->id);
+}
+
+/* false: it is not there. Hours of work are not written over: what answers something else is an error. */
+static ep_status was_kept(bool *is, ep_checked *c, ep_claim_size size, const ep_run_config *run,
+                          const char *folder) {
+  char path[1200];
+  *is = false;
+  if (!folder) return EP_OK;
+  kept_path(path, folder, c->claim);
+  json_t *job = ep_jobs_read(path), *asked = question(c->claim, size, run);
+  const bool there = access(path, F_OK) == 0;
+  c->kept = *is = asked && json_equal(json_object_get(job, "asked"), asked) && take_job(c, job);
+  json_decref(asked);
+  json_decref(job);
+  EP_CHECK(*is || !there, EP_ERR_INPUT,
+           "%s is not a result of this criterion, size, seed and precision: remove it, or give "
+           "--kept another folder",
+           path);
+  return EP_OK;
+}
+
+static ep_status put_kept(const ep_checked *c, ep_claim_size size, const ep_run_config *run,
+                          const char *folder) {
+  char path[1200];
+  json_t *job;
+  kept_path(path, folder, c->claim);
+  EP_TRY(ep_checked_to_json(&job, c));
+  ep_status st = ep_json_put(job, "asked", question(c->claim, size, run));
+  if (!st) st = ep_jobs_write(path, job);
+  json_decref(job);
+  return st;
+}
+
+/* Its parts are beside its file until it is finished; a claim that could not run is tried again next time. */
+static ep_status run_job(ep_checked *c, ep_claim_size size, const ep_run_config *run,
+                         const char *path, progress *p) {
+  char parts[1240];
   snprintf(parts, sizeof parts, "%s.parts", path);
   const ep_run_hooks hooks = {.progress = tell, .user = p, .stop = p->outer.stop, .parts = parts};
   ep_run_set_hooks(ep_run_current(), &hooks);
@@ -251,6 +307,18 @@ static ep_status one_job(ep_checked *c, ep_claim_size size, const ep_run_config 
   return EP_OK;
 }
 
+/* from a file, or run and written there */
+static ep_status one_job(ep_checked *c, ep_claim_size size, const ep_run_config *run,
+                         const char *folder, progress *p) {
+  char path[1200];
+  bool there;
+  EP_TRY(was_kept(&there, c, size, run, p->kept));
+  if (there) return EP_OK;
+  EP_TRY(job_path(path, folder, c->claim, size, run, p->data));
+  if (!finished(c, path)) EP_TRY(run_job(c, size, run, path, p));
+  return p->kept && !c->error[0] ? put_kept(c, size, run, p->kept) : EP_OK;
+}
+
 /* what is not there yet */
 static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_claim_size size,
                       const ep_run_config *run, const char *folder) {
@@ -258,7 +326,9 @@ static ep_status plan(progress *p, const ep_claim *const *claims, int count, ep_
   for (int i = 0; i < count; i++) {
     ep_checked c = {.claim = claims[i]};
     EP_TRY(job_path(path, folder, claims[i], size, run, p->data));
-    const bool there = finished(&c, path);
+    bool there;
+    EP_TRY(was_kept(&there, &c, size, run, p->kept));
+    there = there || finished(&c, path);
     ep_claim_result_free(&c.result);
     if (there) continue;
     p->all += claims[i]->seconds[size];
@@ -351,6 +421,7 @@ static ep_status reproduce(ep_reproduced *out, const ep_claim *const *claims, in
   EP_CHECK(out->claim, EP_ERR_NOMEM, "no memory for results");
   snprintf(jobs_folder, sizeof jobs_folder, "%.1000s/jobs", folder);
   EP_TRY(ep_folder_make(jobs_folder));
+  if (p->kept) EP_TRY(ep_folder_make(p->kept));
   p->data = hash_common(out->size);
   EP_TRY(plan(p, claims, count, out->size, run, folder));
   for (int i = 0; i < count; i++) {
@@ -370,10 +441,11 @@ void ep_reproduced_free(ep_reproduced *r) {
 }
 
 ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
-                       ep_claim_size size, const ep_run_config *run, const char *folder) {
+                       ep_claim_size size, const ep_run_config *run, const char *folder,
+                       const char *kept) {
   *out = (ep_reproduced){.size = size, .seed = run->seed, .precision = run->precision};
   ep_run *const mine = ep_run_current(); /* its hooks are ours until the end */
-  progress p = {.outer = ep_run_set_hooks(mine, NULL)};
+  progress p = {.outer = ep_run_set_hooks(mine, NULL), .kept = kept};
   const ep_run_hooks hooks = {.progress = tell, .user = &p, .stop = p.outer.stop};
   ep_run_set_hooks(mine, &hooks);
   ep_status st = reproduce(out, claims, count, run, folder, &p);

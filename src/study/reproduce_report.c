@@ -49,6 +49,8 @@ static ep_status facts(json_t *section, const ep_checked *c, ep_claim_size size)
         list, json_pack("[s, O]", is_open(c) ? "Found" : "Found besides", c->result.found)));
   if (json_array_size(c->result.notes))
     EP_TRY(ep_json_append(list, json_pack("[s, O]", "What was done", c->result.notes)));
+  if (c->kept && c->made[0])
+    EP_TRY(ep_json_append(list, json_pack("[s, s]", "Kept from a run on", c->made)));
   return ep_json_append(list, json_pack("[s, f]", "Seconds", c->seconds));
 }
 

@@ -79,7 +79,7 @@ OTHERS = {
     "neighbours": "embedding query distances json progress",
     "explore": "embedding images text colour data labels image strict json progress",
     "report": "json progress",
-    "reproduce": "quick paper list all json progress",
+    "reproduce": "kept quick paper list all json progress",
     "dynamics": "times compare matrix q0 trajectory basis embed report data labels image strict pairs augment anchors positives "
                 "negatives json progress",
     "learnability": "kernel-matrix input-scale trains target out report data labels image strict json progress",

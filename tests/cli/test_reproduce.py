@@ -62,6 +62,26 @@ def test_finished_claims_are_kept(reproduce, tmp_path):
     assert again[0]["measured"] == first[0]["measured"]
 
 
+def test_results_outlive_the_build(reproduce, ep, tmp_path):
+    """--kept takes a result whichever program made it, says so, and never writes over another question's."""
+    first = reproduce("linear-prop1", "--out", "out", "--kept", "kept")[1][0]
+    path = tmp_path / "kept/linear-prop1.json"
+    job = json.loads(path.read_text())
+    assert job["asked"]["size"] == "quick" and job["measured"] == first["measured"] and "build" in job["made"]
+    path.write_text(json.dumps(dict(job, made="another machine", measured=dict(job["measured"], mark=1))))
+    again = {c["id"]: c for c in reproduce(*FAST, "--out", "new", "--kept", "kept")[1]}["linear-prop1"]
+    assert again["measured"]["mark"] == 1 and again["made"] == "another machine"
+    assert sorted(f.name for f in (tmp_path / "kept").iterdir()) == sorted(f"{word}.json" for word in FAST)
+    assert "another machine" in (tmp_path / "new/linear/report.md").read_text()
+    before = path.read_bytes()
+    code, out, err = ep("reproduce", "linear-prop1", "--quick", "--out", "new", "--kept", "kept", "--seed", "1")
+    assert (code, out) == (2, "") and "kept/linear-prop1.json is not a result of this criterion" in err and err.count("\n") == 1
+    assert path.read_bytes() == before
+    path.write_text("{")
+    assert ep("reproduce", "linear-prop1", "--quick", "--out", "new", "--kept", "kept")[0] == 2
+    assert path.read_text() == "{"
+
+
 def test_a_failed_claim_is_status_1(reproduce, tmp_path):
     """FAIL is reported with its numbers, and the exit status says so."""
     reproduce("linear-prop1", "--out", "out")

@@ -31,6 +31,8 @@ typedef struct {
   ep_claim_result result; /* owned */
   char error[1024];       /* why it could not run; "": it did */
   double seconds;
+  char made[200]; /* on what, by which version */
+  bool kept;      /* taken from the folder of kept results */
 } ep_checked;
 /* answered: a question that was */
 ep_claim_outcome ep_checked_outcome(const ep_checked *c);
@@ -47,12 +49,15 @@ typedef struct {
   ep_checked *claim; /* owned */
 } ep_reproduced;
 /* Runs the claims one after the other; finished ones are kept in folder/jobs as they end, and taken from there when the
- * same is run again. A claim that cannot run is not passed; the others go on. */
+ * same is run again by the same build. A claim that cannot run is not passed; the others go on.
+ * `kept` (or NULL): a folder with one file a claim, ID.json, which is taken whichever build and machine it is of, if it
+ * answers the same criterion at the same size, seed and precision; what is finished is put there. */
 ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
-                       ep_claim_size size, const ep_run_config *run, const char *folder);
+                       ep_claim_size size, const ep_run_config *run, const char *folder,
+                       const char *kept);
 void ep_reproduced_free(ep_reproduced *r);
 /* {"id", "paper", "source", "says", "criterion", "control" and "mutation" (or null), "command", "pass", "outcome", "measured": {..},
- *  "figures": [..], "notes": [..], "found": [..], "seconds", "error" (only if it could not run)}; *out is the caller's. */
+ *  "figures": [..], "notes": [..], "found": [..], "seconds", "made", "error" (only if it could not run)}; *out is the caller's. */
 ep_status ep_checked_to_json(json_t **out, const ep_checked *c);
 
 /* folder/report.html with all claims in a table, folder/PAPER/report.html for each paper, folder/findings.md.
