@@ -190,17 +190,35 @@ static void wait_asleep(char **argv) {
   if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
 }
 
-/* bench [--json] [--cpu] [--peers FOLDER] [NAME...] */
+static int usage(FILE *to) {
+  fprintf(to, "bench [--json] [--cpu] [--peers FOLDER] [NAME ..]   all of them, or:");
+  for (int b = 0; b < BENCHES; b++) fprintf(to, " %s", benches[b].name);
+  fprintf(to,
+          "\n  --json   rows as JSON on standard output, tables on standard error\n"
+          "  --cpu    seconds of the processor, for a machine that others use too\n"
+          "  --peers  where peers*.py are, if they do not stand in the sources\n");
+  return to == stderr ? 2 : 0;
+}
+
+/* true: it is the name of a bench */
+static bool choose(bool chosen[BENCHES], const char *word) {
+  int b = 0;
+  while (b < BENCHES && strcmp(word, benches[b].name) != 0) b++;
+  if (b < BENCHES) chosen[b] = true;
+  return b < BENCHES;
+}
+
 int main(int argc, char **argv) {
   wait_asleep(argv);
   const char *peers = NULL;
   bool chosen[BENCHES] = {false}, any = false, json = false;
   for (int i = 1; i < argc; i++) {
+    if (strcmp(argv[i], "--help") == 0) return usage(stdout);
     if (strcmp(argv[i], "--peers") == 0 && i + 1 < argc) peers = argv[++i];
-    if (strcmp(argv[i], "--json") == 0) json = true;
-    if (strcmp(argv[i], "--cpu") == 0) by_processor = true;
-    for (int b = 0; b < BENCHES; b++)
-      if (strcmp(argv[i], benches[b].name) == 0) chosen[b] = any = true;
+    else if (strcmp(argv[i], "--json") == 0) json = true;
+    else if (strcmp(argv[i], "--cpu") == 0) by_processor = true;
+    else if (choose(chosen, argv[i])) any = true;
+    else return usage(stderr);
   }
   FILE *out = json ? fdopen(dup(STDOUT_FILENO), "w") : stdout;
   if (!out || (json && dup2(STDERR_FILENO, STDOUT_FILENO) < 0)) return 1;
