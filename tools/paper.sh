@@ -1,6 +1,7 @@
 #!/bin/sh
 # The claims at the papers' own sizes, a part at a time: days on two cores. `tools/paper.sh CLAIM..` runs those (none: only the
-# pages are made anew) and keeps their results in docs/reproduce/paper/claims, where another machine and a later build go on.
+# pages are made anew) and keeps their results in docs/reproduce/paper/claims, where another machine and a later build go on: with claims that are finished, and
+# with the histories of long fits (CLAIM.json.parts/*.json) of those that are not.
 set -eu
 cd "$(dirname "$0")/.."
 export PATH="$PWD/build/release:$PATH"
@@ -10,7 +11,7 @@ run() { # a claim that failed is a finding
 }
 mkdir -p "$docs/claims"
 [ $# -eq 0 ] || run "$@"
-kept=$(ls "$docs/claims" | sed 's/\.json$//')
+kept=$(cd "$docs/claims" && ls -d -- *.json | sed 's/\.json$//')
 # shellcheck disable=SC2086 # one word a claim
 run $kept
 cp "$out/report.md" "$docs/README.md"

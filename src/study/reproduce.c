@@ -292,8 +292,9 @@ static ep_status put_kept(const ep_checked *c, ep_claim_size size, const ep_run_
 /* Its parts are beside its file until it is finished; a claim that could not run is tried again next time. */
 static ep_status run_job(ep_checked *c, ep_claim_size size, const ep_run_config *run,
                          const char *path, progress *p) {
-  char parts[1240];
-  snprintf(parts, sizeof parts, "%s.parts", path);
+  char kept[1200], parts[1240];
+  if (p->kept) kept_path(kept, p->kept, c->claim);
+  snprintf(parts, sizeof parts, "%s.parts", p->kept ? kept : path);
   const ep_run_hooks hooks = {.progress = tell, .user = p, .stop = p->outer.stop, .parts = parts};
   ep_run_set_hooks(ep_run_current(), &hooks);
   p->here = c->claim->seconds[size];

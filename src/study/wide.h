@@ -65,6 +65,15 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
                      const wide_size *z, wide_measure *measure, void *user,
                      const ep_run_config *run);
 
+/* The same where `measure` looks at points, start and history, not at the end: of a long fit whose history is among the parts
+ * there is none, it is not done again. */
+ep_status wide_sweep_histories(claim_curve *curves, int quantities, ep_work *work,
+                               const wide_setting *s, const wide_size *z, wide_measure *measure,
+                               void *user, const ep_run_config *run);
+/* wide_history.c: the history of a fit, from the parts of the claim and to them. */
+ep_status wide_history_take(bool *there, wide_fit *f);
+ep_status wide_history_keep(const wide_fit *f);
+
 /* Medians over the seeds, at most WIDE_WIDTHS. */
 ep_status wide_medians(ep_claim_result *r, const char *name, const claim_curve *c);
 /* The law of all runs, as NAME_exponent within its interval, and the medians as NAME. */

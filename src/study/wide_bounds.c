@@ -309,7 +309,7 @@ static ep_status early_sweep(claim_curve c[POWERS + 1], ep_work *work, const wid
     wide_size here = {
         z->anchors, (long)ceil(sqrt((double)z->width[w])) + 1, z->seeds, 1, {z->width[w]}};
     EP_TRY(ep_run_step("M^a", w, z->widths));
-    EP_TRY(wide_sweep(one, POWERS + 1, work, s, &here, early_drift, NULL, run));
+    EP_TRY(wide_sweep_histories(one, POWERS + 1, work, s, &here, early_drift, NULL, run));
     for (int q = 0; q <= POWERS; q++) {
       c[q].x[w] = (double)z->width[w];
       for (int k = 0; k < z->seeds; k++) *claim_at(&c[q], w, k) = *claim_at(&one[q], 0, k);

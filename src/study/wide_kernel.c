@@ -105,7 +105,7 @@ ep_status wide_dot_falls(bool *does, ep_claim_result *r, const wide_setting *s, 
   ep_work work = {0};
   int lost = 0;
   dot.similarity = EP_SIMILARITY_DOT;
-  ep_status st = wide_sweep(&c, 1, &work, &dot, z, count_lost, &lost, run);
+  ep_status st = wide_sweep_histories(&c, 1, &work, &dot, z, count_lost, &lost, run);
   if (!st) st = wide_law(&law, r, "control_drift", &c);
   if (!st) st = ep_claim_measure(r, "control_runs_lost", lost);
   *does = !st && lost == 0 && wide_falls(&law);
@@ -203,7 +203,7 @@ static ep_status cosine_is_lost(bool *is, ep_claim_result *r, ep_work *work, con
   claim_curve c;
   int lost = 0;
   cosine.similarity = EP_SIMILARITY_COSINE;
-  EP_TRY(wide_sweep(&c, 1, work, &cosine, z, count_lost, &lost, run));
+  EP_TRY(wide_sweep_histories(&c, 1, work, &cosine, z, count_lost, &lost, run));
   double worst = 0;
   for (ptrdiff_t i = 0; i < c.count; i++) worst = fmax(worst, claim_worst(&c, i));
   EP_TRY(ep_claim_measure(r, "control_runs_lost", lost));

@@ -158,8 +158,8 @@ static ep_status remark15(ep_claim_result *r, ep_work *work, const wide_setting 
   long at = 100;
   free.method = "gd";
   free.rate = 1;
-  EP_TRY(wide_sweep(c, 2, work, s, z, measure_dot, &at, run));
-  EP_TRY(wide_sweep(plain, 2, work, &free, z, measure_dot, &at, run));
+  EP_TRY(wide_sweep_histories(c, 2, work, s, z, measure_dot, &at, run));
+  EP_TRY(wide_sweep_histories(plain, 2, work, &free, z, measure_dot, &at, run));
   EP_TRY(wide_law(&drift, r, "c_drift_at_epoch_100", &c[0]));
   EP_TRY(wide_law(&lost, r, "epoch_lost", &c[1]));
   EP_TRY(wide_law(&lost_plain, r, "control_epoch_lost", &plain[1]));

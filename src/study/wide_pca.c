@@ -51,7 +51,7 @@ static ep_status measure_race(double *out, wide_fit *f, bool first_seed, void *u
 static ep_status race_of(double *all, double least[WIDE_WIDTHS], claim_curve *c, ep_work *work,
                          race *g, const wide_setting *s, const wide_size *z,
                          const ep_run_config *run) {
-  const ep_status st = wide_sweep(c, 1, work, s, z, measure_race, g, run);
+  const ep_status st = wide_sweep_histories(c, 1, work, s, z, measure_race, g, run);
   ep_work_free(&g->W.work);
   ep_work_free(&g->C.work);
   EP_TRY(st);

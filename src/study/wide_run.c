@@ -181,20 +181,34 @@ double wide_history(const ep_fit_info *info, const char *column, ptrdiff_t row) 
 
 /* ---- all of them */
 
+/* wide_train; `history`: its end may be missing */
+static ep_status train_once(wide_fit *f, bool history) {
+  bool there = false;
+  const bool keeps = history && ep_run_parts() && is_long(f->setup);
+  EP_TRY(wide_start(f));
+  if (keeps) EP_TRY(wide_history_take(&there, f));
+  if (there) return EP_OK;
+  EP_TRY(wide_fit_on(f));
+  if (!keeps) return EP_OK;
+  EP_TRY(wide_history_keep(f));
+  unlink(f->setup->files.checkpoint); /* a gigabyte at the papers' widths */
+  return EP_OK;
+}
+
 static ep_status one(double *out, const wide_setting *s, const wide_size *z, long width, long seed,
-                     wide_measure *measure, void *user, const ep_run_config *run) {
+                     wide_measure *measure, bool history, void *user, const ep_run_config *run) {
   wide_fit f;
   ep_status st = wide_begin(&f, s, z, width, seed, run);
-  if (!st) st = wide_train(&f);
+  if (!st) st = train_once(&f, history);
   if (!st) st = measure(out, &f, seed == run->seed, user);
   wide_free(&f);
   return st;
 }
 
 /* a run costs about as its width */
-ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const wide_setting *s,
-                     const wide_size *z, wide_measure *measure, void *user,
-                     const ep_run_config *run) {
+static ep_status sweep(claim_curve *curves, int quantities, ep_work *work, const wide_setting *s,
+                       const wide_size *z, wide_measure *measure, bool history, void *user,
+                       const ep_run_config *run) {
   double done = 0, all = 0, out[16];
   for (int w = 0; w < z->widths; w++) all += (double)z->width[w] * z->seeds;
   for (int q = 0; q < quantities; q++)
@@ -202,7 +216,7 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
   for (int w = 0; w < z->widths; w++)
     for (int k = 0; k < z->seeds; k++) {
       EP_TRY(ep_run_step("widths", done, all));
-      EP_TRY(one(out, s, z, z->width[w], run->seed + k, measure, user, run));
+      EP_TRY(one(out, s, z, z->width[w], run->seed + k, measure, history, user, run));
       for (int q = 0; q < quantities; q++) {
         curves[q].x[w] = (double)z->width[w];
         *claim_at(&curves[q], w, k) = out[q];
@@ -210,6 +224,18 @@ ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const w
       done += (double)z->width[w];
     }
   return EP_OK;
+}
+
+ep_status wide_sweep(claim_curve *curves, int quantities, ep_work *work, const wide_setting *s,
+                     const wide_size *z, wide_measure *measure, void *user,
+                     const ep_run_config *run) {
+  return sweep(curves, quantities, work, s, z, measure, false, user, run);
+}
+
+ep_status wide_sweep_histories(claim_curve *curves, int quantities, ep_work *work,
+                               const wide_setting *s, const wide_size *z, wide_measure *measure,
+                               void *user, const ep_run_config *run) {
+  return sweep(curves, quantities, work, s, z, measure, true, user, run);
 }
 
 /* ---- laws and figures */
@@ -387,7 +413,7 @@ static ep_status drift(wide_drift *out, ep_claim_result *r, ep_work *work, const
                        "How far it has moved after so many epochs, a line a width, mean and "
                        "deviation over the seeds.",
                        (ep_axis){"epoch", .log = true}, (ep_axis){quantity, .log = true}));
-  const ep_status swept = wide_sweep(c, 2, work, s, z, measure_drift, &g, run);
+  const ep_status swept = wide_sweep_histories(c, 2, work, s, z, measure_drift, &g, run);
   ep_work_free(&g.time.work);
   EP_TRY(swept);
   EP_TRY(shared_figure(&figure, r, "width", "Drift against width",

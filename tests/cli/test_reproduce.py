@@ -131,6 +131,28 @@ def test_interrupted_run_goes_on(call, ep, tmp_path):
     assert ep(*words, "--json").code == 0 and len(list(jobs.glob("*.json"))) == 4
 
 
+def test_histories_of_fits_outlive_the_build(call, ep, tmp_path):
+    """A claim that was stopped takes the histories that are whole, whichever build made them, and does the other fits again."""
+    words = ["reproduce", "wide-fig3", "--quick", "--out", "out", "--kept", "kept"]
+    process = subprocess.Popen(**call(*words), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    parts = tmp_path / "kept" / "wide-fig3.json.parts"
+    for _ in range(20000):
+        if len(list(parts.glob("M*.json"))) > 1:
+            break
+        time.sleep(0.005)
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=120)
+    assert process.returncode == 130 and not (tmp_path / "kept" / "wide-fig3.json").exists()
+    lost, spoilt = sorted(parts.glob("M*.json"))[:2]
+    history = json.loads(lost.read_text())
+    assert history["columns"][:2] == ["epoch", "loss"] and len(history["rows"]) == history["epochs"] + 1
+    lost.write_text(json.dumps(dict(history, outcome=2)))
+    spoilt.write_text("{")
+    code, out, err = ep(*words, "--json")
+    assert code == 1 and json.loads(out)[0]["measured"]["diverged"] == 1
+    assert [f.name for f in (tmp_path / "kept").iterdir()] == ["wide-fig3.json"]
+
+
 @pytest.mark.parametrize("words, says", [
     (["wide-fig99"], "no claim 'wide-fig99'"), (["linear", "nothing"], "no claim 'nothing'"),
     (["--quick", "--paper"], "exclude each other"), (["linear-prop1", "--out", ""], "--out"),

@@ -51,7 +51,8 @@ typedef struct {
 /* Runs the claims one after the other; finished ones are kept in folder/jobs as they end, and taken from there when the
  * same is run again by the same build. A claim that cannot run is not passed; the others go on.
  * `kept` (or NULL): a folder with one file a claim, ID.json, which is taken whichever build and machine it is of, if it
- * answers the same criterion at the same size, seed and precision; what is finished is put there. */
+ * answers the same criterion at the same size, seed and precision; what is finished is put there, and ID.json.parts are of
+ * what is not. */
 ep_status ep_reproduce(ep_reproduced *out, const ep_claim *const *claims, int count,
                        ep_claim_size size, const ep_run_config *run, const char *folder,
                        const char *kept);
