@@ -170,9 +170,8 @@ typedef struct {
   ptrdiff_t near, keep;          /* r, L of the problem of neighbours; 0: none */
   double floor, theta;           /* added to the variance of a patch; threshold of the cosines */
   ep_mat mean, whiten, F;        /* (1, d), (d, d), (K, d), owned */
-  ep_mat L,
-      cosine;      /* (d, d) lower, |x whiten| = |x L|, and (K, d) F whiten: made of these, owned */
-  ep_mat E, shift; /* (codes, L), (1, L), owned; empty without neighbours */
+  ep_mat L, cosine;              /* (d, d), (K, d): |x whiten| = |x L|, F whiten; owned */
+  ep_mat E, shift;               /* (codes, L), (1, L), owned; empty without neighbours */
 } ep_coder;
 ptrdiff_t ep_coder_numbers(const ep_coder *layer);     /* d of a patch */
 ptrdiff_t ep_coder_codes(const ep_coder *layer);       /* K, or 2 K with two sides */
