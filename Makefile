@@ -91,7 +91,7 @@ check-arm:
 	@tools/arm_root.sh build/arm64/root
 	@cmake --preset arm64 >/dev/null
 	@cmake --build --preset arm64 -j $(JOBS) --target ep_program ep_c_tests -- --no-print-directory --quiet
-	@ctest --preset arm64 -j $(JOBS) -R '^(unit|grad)/'
+	@EP_IN_QEMU=1 ctest --preset arm64 -j $(JOBS) -R '^(unit|grad)/'
 
 coverage: setup
 	@cmake --preset coverage >/dev/null

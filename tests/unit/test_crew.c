@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <string.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -205,6 +206,8 @@ static void several_callers(void **state) {
 static void in_a_child(void **state) {
   (void)state;
   bool ok = true;
+  if (getenv("EP_IN_QEMU"))
+    skip(); /* qemu-user 7.2 ends by an assertion of its own where a process with threads forks */
   int status;
   call(&ok);
   const pid_t child = fork();
