@@ -190,13 +190,19 @@ static void wait_asleep(char **argv) {
   if (setenv("GOMP_SPINCOUNT", "2000", 1) == 0) execv("/proc/self/exe", argv);
 }
 
+const char *bench_python(void) {
+  const char *named = getenv("PYTHON");
+  return named && named[0] == '/' ? named : "/usr/bin/python3";
+}
+
 static int usage(FILE *to) {
   fprintf(to, "bench [--json] [--cpu] [--peers FOLDER] [NAME ..]   all of them, or:");
   for (int b = 0; b < BENCHES; b++) fprintf(to, " %s", benches[b].name);
   fprintf(to,
           "\n  --json   rows as JSON on standard output, tables on standard error\n"
           "  --cpu    seconds of the processor, for a machine that others use too\n"
-          "  --peers  where peers*.py are, if they do not stand in the sources\n");
+          "  --peers  where peers*.py are, if they do not stand in the sources\n"
+          "PYTHON=/path/of/python3 runs the peers: another PyTorch than Debian's\n");
   return to == stderr ? 2 : 0;
 }
 

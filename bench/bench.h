@@ -26,3 +26,4 @@ void bench_row(const char *what, bench_sense sense, double asked, double measure
 double bench_busy(double (*run)(void *), void *what, int turns);
 /* FOLDER of the scripts, by where this program is; false: they are not there. */
 bool bench_scripts(char *folder, size_t size);
+const char *bench_python(void); /* what runs the peers: PYTHON, or Debian's */

@@ -189,7 +189,7 @@ static void compare(const char *program, const char *script, const char *folder,
       seconds = a.seconds;
     }
     for (int t = 0; t < 2; t++) {
-      const char *const theirs[] = {"/usr/bin/python3", script, folder, types[t], NULL};
+      const char *const theirs[] = {bench_python(), script, folder, types[t], NULL};
       const peer b = child(theirs);
       ratio[t][round] = b.seconds / seconds;
       printf(

@@ -83,7 +83,7 @@ static double functorch(const char *peers, const char *which) {
   char command[1200], line[1024];
   double seconds = NAN;
   if (!peers || !which) return NAN;
-  snprintf(command, sizeof command, "/usr/bin/python3 %s/peers_ntk.py --case %s", peers, which);
+  snprintf(command, sizeof command, "%s %s/peers_ntk.py --case %s", bench_python(), peers, which);
   FILE *in = popen(command, "r");
   if (in && fgets(line, sizeof line, in)) {
     json_t *row = json_loads(line, 0, NULL);

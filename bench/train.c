@@ -199,9 +199,9 @@ static void run_peers(const char *script, const ep_points *p, const timing *ours
     write_part(path[i], p, i);
   }
   snprintf(command, sizeof command,
-           "/usr/bin/python3 %s/peers.py --anchors %s --positives %s --negatives %s --widths "
+           "%s %s/peers.py --anchors %s --positives %s --negatives %s --widths "
            "100,1000,10000",
-           script, path[0], path[1], path[2]);
+           bench_python(), script, path[0], path[1], path[2]);
   printf(
       "the same epoch in PyTorch (the better of two ways to write it, medians), and how much "
       "faster "
