@@ -234,19 +234,21 @@ static void copy_column(const ep_mat *W) {
   for (ptrdiff_t m = 0; m < W->rows; m++) ep_set(W, m, 1, ep_get(W, m, 0));
 }
 
-/* f_1 against f_0 of all points after training, and f_2, which had a column of its own */
+/* f_1 against f_0 of the first points after training, and f_2, which had a column of its own */
 static ep_status draw_twins(json_t *figure, const ep_mat *E, const char *panel) {
+  enum { DRAWN = 300 };
+  const ptrdiff_t n = E->rows < DRAWN ? E->rows : DRAWN;
   double *x;
   ep_work work = {0};
-  ep_status st = ep_work_get(&work, &x, 3 * E->rows, sizeof *x);
-  for (ptrdiff_t i = 0; !st && i < E->rows; i++)
-    for (int k = 0; k < 3; k++) x[k * E->rows + i] = ep_get(E, i, k);
+  ep_status st = ep_work_get(&work, &x, 3 * n, sizeof *x);
+  for (ptrdiff_t i = 0; !st && i < n; i++)
+    for (int k = 0; k < 3; k++) x[k * n + i] = ep_get(E, i, k);
   for (int k = 1; !st && k < 3; k++)
     st = ep_figure_add(figure, &(ep_series){.name = k == 1 ? "its twin" : "another output",
                                             .panel = panel,
-                                            .count = E->rows,
+                                            .count = n,
                                             .x = x,
-                                            .y = x + k * E->rows});
+                                            .y = x + k * n});
   ep_work_free(&work);
   return st;
 }
