@@ -45,7 +45,7 @@ const ep_claim ep_claims_linear[] = {
      "interval above 0; at "
      "the end the share does not fall (above -0.2); the control's does",
      linear_conj1,
-     {8, 60, 250},
+     {8, 60, 600},
      .control =
          "tanh: at the largest width it must not part, and its share outside any linear map at "
          "the end must fall",
@@ -177,7 +177,7 @@ const ep_claim ep_claims_linear[] = {
      "RankMe of five outputs at the end of long runs on three data sets: linear below 1.1; "
      "spectral above 1.5, and, against the inference, InfoNCE (softmax, NT-Xent) as well",
      linear_remark2,
-     {4, 40, 400},
+     {5, 140, 1400},
      .control = "the linear loss, which Prop. 1 proves to collapse: by the rule for the others it "
                 "must fail",
      .mutation = "src/objective/pair_losses.c: `ds[q] /= sum * tau;` becomes `ds[q] = 1;`",

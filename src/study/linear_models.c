@@ -19,8 +19,19 @@ typedef struct {
   const ep_pairs *pairs;
   ep_objective objective;
   double rate;
-  bool scales; /* the loss is quadratic in B, so that a step does not mind its scale */
+  bool scales;  /* the loss is quadratic in B, so that a step does not mind its scale */
+  bool quartic; /* its curvature grows with the square of the outputs: steps shrink with it */
 } free_model;
+
+/* of a row */
+static double largest_norm2(const ep_mat *U) {
+  double top = 0;
+  for (ptrdiff_t i = 0; i < U->rows; i++) {
+    const ep_mat u = ep_mat_rows(U, i, 1);
+    top = fmax(top, ep_mat_norm2(&u));
+  }
+  return top;
+}
 
 /* the objective of a loss with the dot product, if it takes one: NT-Xent is defined with the cosine */
 static ep_status objective_of(ep_objective *out, const char *loss) {
@@ -43,12 +54,13 @@ static ep_status free_step(const ep_mat *B, const ep_mat *U, const ep_mat *dU, c
   EP_TRY(ep_objective_value(&loss, dU, U, m->pairs, &m->objective));
   if (!(ep_mat_max(B) < 1e100) || !(ep_mat_max(dU) < 1e100)) *ended = true;
   if (*ended) return EP_OK;
-  if (!A) return ep_mat_mul(B, -m->rate, m->Psi, EP_T, dU, EP_N, 1), EP_OK;
+  const double rate = m->quartic ? m->rate * 16 / fmax(16, largest_norm2(U)) : m->rate;
+  if (!A) return ep_mat_mul(B, -rate, m->Psi, EP_T, dU, EP_N, 1), EP_OK;
   /* B = Theta'A': Theta' <- Theta' - rate Psi' dU A, so B <- B - rate Psi' dU AA' */
   ep_mat G;
   EP_TRY(ep_mat_new(&G, EP_DOUBLE, dU->rows, dU->cols));
   ep_mat_mul(&G, 1, dU, EP_N, A, EP_N, 0);
-  ep_mat_mul(B, -m->rate, m->Psi, EP_T, &G, EP_N, 1);
+  ep_mat_mul(B, -rate, m->Psi, EP_T, &G, EP_N, 1);
   ep_mat_free(&G);
   return EP_OK;
 }
@@ -88,10 +100,11 @@ static const struct {
   const char *name, *loss;
   bool collapses; /* measured; the remark has it of InfoNCE too */
   double rate;
-} losses[LOSSES] = {{"linear", "linear", true, 0.5},
-                    {"InfoNCE (softmax)", "softmax", false, 0.2},
-                    {"InfoNCE (NT-Xent)", "ntxent", false, 0.2},
-                    {"spectral", "spectral", false, 0.02}};
+  bool quartic;
+} losses[LOSSES] = {{"linear", "linear", true, 0.5, false},
+                    {"InfoNCE (softmax)", "softmax", false, 0.2, false},
+                    {"InfoNCE (NT-Xent)", "ntxent", false, 0.2, false},
+                    {"spectral", "spectral", false, 0.02, true}};
 static const struct {
   const char *name;
   bool images;
@@ -106,7 +119,8 @@ static ep_status remark2_set(ep_claim_result *r, ep_work *work, json_t *figure, 
   step_grid(&c, steps);
   for (int i = 0; i < runs; i++) {
     linear_problem p;
-    free_model m = {.rate = losses[k].rate, .scales = losses[k].collapses};
+    free_model m = {
+        .rate = losses[k].rate, .scales = losses[k].collapses, .quartic = losses[k].quartic};
     ep_mat B = {0};
     if (sets[s].images) EP_TRY(linear_problem_digits(&p, set, 50, true, run->seed + i));
     else EP_TRY(linear_problem_load(&p, set, "all", run->seed + i));
@@ -158,7 +172,9 @@ static ep_status remark2(ep_claim_result *r, ep_work *work, int runs, double ste
       "points on the unit "
       "sphere; clusters: every other point is a negative; digits 3 and 8 in 14 x 14 pixels, crops "
       "and one negative. Plain descent; the linear loss falls without end, and its outputs "
-      "are scaled down on the way.");
+      "are scaled down on the way; steps of the spectral loss are 16 / max |u|^2 as long where "
+      "that "
+      "is less than 1.");
 }
 
 ep_status linear_remark2(ep_claim_result *r, ep_claim_size size, const ep_run_config *run) {
